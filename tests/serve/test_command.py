@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from urllib.parse import quote
 import pytest
 
 from polyglance.library import Library, sync
+from tests.everyday.conftest import write_picture
 from tests.test_missing_packages import BLOCKED, ROOT
 
 TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
@@ -130,6 +132,36 @@ def test_current_requests_are_answered_when_the_service_stops(
         process.kill()
 
 
+def test_the_port_is_open_while_a_folder_is_indexed(tmp_path: Path, model_folder: Path) -> None:
+    folder, count = tmp_path / "pictures", 150
+    for number in range(count):
+        write_picture(folder / f"{number}.png", number)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = start(tmp_path, folder, "--model", model_folder, "--port", port)
+    address = f"http://127.0.0.1:{port}/v1"
+    try:
+        before = answer_of(process, f"{address}/ready")
+        assert before[0] == 503
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(f"{count} images at ")
+        assert json.loads(get(f"{address}/search?q=dog")[1])["pictures"] == count
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+    finally:
+        process.kill()
+
+
+def answer_of(process: subprocess.Popen, address: str) -> tuple[int, bytes]:
+    """The first answer of a service that starts."""
+    while process.poll() is None:
+        try:
+            return get(address)
+        except urllib.error.URLError:
+            time.sleep(0.02)
+    pytest.fail(process.stderr.read() if process.stderr else "")
+
+
 def refusal(tmp_path: Path, *words: object, **options: list[str]) -> str:
     process = start(tmp_path, *words, **options)  # type: ignore[arg-type]
     out, error = process.communicate(timeout=120)
@@ -144,6 +176,9 @@ def test_invalid_options_are_refused_at_the_start(
     assert "--token" in refusal(tmp_path, pictures, "--host", "0.0.0.0")
     assert "no such folder" in refusal(tmp_path, tmp_path / "none")
     assert "there is no library yet" in refusal(tmp_path)
+    (tmp_path / "empty").mkdir()
+    said = refusal(tmp_path, tmp_path / "empty", "--model", model_folder, "--port", 0)
+    assert "there are no images in this folder" in said
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         said = refusal(tmp_path, pictures, "--model", model_folder, "--port", port)

@@ -1,13 +1,16 @@
 """A library that changes while it is served."""
 
+import gc
+import json
 import os
+import weakref
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
 from polyglance.library import Library, sync
-from polyglance.serve import make_app, open_collection
+from polyglance.serve import make_app, open_collection, reloading
 from polyglance.serve.reloading import Reloader, mark_of
 from polyglance.serve.service import Service
 from tests.everyday.conftest import write_picture
@@ -79,6 +82,7 @@ def test_a_library_without_any_picture_left_finds_none(kept: Kept) -> None:
     assert kept.reloader.look()
     answer = kept.found(tag="sea", folder="x", to="2020")
     assert (answer["hits"], answer["pictures"], answer["enough"]) == ([], 0, False)
+    assert (answer["reason"], answer["message"]) == ("empty", "there are no images to search")
     assert kept.client.get("/v1/facets").json()["folders"] == []
     assert kept.client.get(picture["image"]).status_code == 404
 
@@ -89,6 +93,45 @@ def test_a_failed_reload_keeps_the_current_images(kept: Kept) -> None:
     assert not kept.reloader.look()
     assert kept.found()["pictures"] == 4
     assert "polyglance_failed_reloads_total 1.0" in kept.client.get("/metrics").text
+
+
+def test_changes_are_awaited_until_none_follows(kept: Kept, monkeypatch) -> None:
+    marks = iter(["a", "b", "b", "b"])
+    monkeypatch.setattr(reloading, "mark_of", lambda _: next(marks))
+    assert [kept.reloader.look(patient=True) for _ in range(4)] == [False, False, True, False]
+    monkeypatch.setattr(reloading, "LONGEST", 0.0)  # it has been changing for too long
+    monkeypatch.setattr(reloading, "mark_of", lambda _: "c")
+    assert kept.reloader.look(patient=True)
+
+
+def test_a_sync_without_changes_is_none(kept: Kept) -> None:
+    sync(kept.library, show_progress=False)
+    assert not kept.reloader.look()
+
+
+def test_a_sync_of_a_store_that_is_elsewhere_is_noticed_by_the_settings(tmp_path: Path) -> None:
+    for address, noticed in (("milvus://localhost/pictures", True), ("", False)):
+        file = tmp_path / "library.json"
+        file.write_text(json.dumps({"address": address}), encoding="utf-8")
+        before = mark_of(tmp_path)
+        os.utime(file, (1, 1))
+        assert (mark_of(tmp_path) != before) is noticed
+
+
+def test_a_replaced_collection_is_freed_at_once(kept: Kept) -> None:
+    name = kept.found()["hits"][0]["id"]
+    for path in ("thumbnails", "images"):
+        assert kept.client.get(f"/v1/{path}/{name}").status_code == 200
+    before = weakref.ref(kept.service.now.collection)
+    gc.collect()
+    gc.disable()
+    try:
+        write_picture(kept.pictures / "4.png", 4)
+        sync(kept.library, show_progress=False)
+        assert kept.reloader.look()
+        assert before() is None
+    finally:
+        gc.enable()
 
 
 def test_a_folder_without_a_library_is_read_again(tmp_path: Path, model_folder: Path) -> None:

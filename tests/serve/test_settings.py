@@ -34,6 +34,7 @@ def test_the_command_line_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path:
         "allow_origin": (),
         "log_queries": False,
         "reload": True,
+        "watch": False,
     }
     monkeypatch.setenv("POLYGLANCE_PORT", "81")
     monkeypatch.setenv("POLYGLANCE_HOST", "::1")

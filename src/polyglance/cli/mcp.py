@@ -30,7 +30,13 @@ def mcp_command(
     """
     with needed_by("'polyglance mcp'", "mcp"):
         import mcp  # noqa: F401
-    from polyglance.serve import open_collection
+    from polyglance.serve.clients.assistant import Assistant
     from polyglance.serve.clients.mcp_server import make_server
+    from polyglance.serve.images.collection import open_collection, served_place
+    from polyglance.serve.reloading import Reloader, mark_of
 
-    make_server(open_collection(place, model, cache)).run()
+    found = served_place(place)
+    seen = mark_of(found)
+    assistant = Assistant(open_collection(found, model, cache))
+    Reloader(assistant, found, model, cache, seen=seen).start()
+    make_server(assistant).run()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from polyglance.errors import needed_by
+from polyglance.errors import PolyglanceError, needed_by
 
 
 def serve_command(
@@ -75,6 +75,14 @@ def serve_command(
             "or yes).",
         ),
     ] = None,
+    watch: Annotated[
+        bool | None,
+        typer.Option(
+            "--watch/--no-watch",
+            help="Also sync the library when its folders change (default: $POLYGLANCE_WATCH, "
+            "or no).",
+        ),
+    ] = None,
     cache: Annotated[
         Path | None, typer.Option(help="Cache folder (default: the XDG cache).")
     ] = None,
@@ -91,11 +99,17 @@ def serve_command(
     from polyglance.data.photographs import gather
     from polyglance.serve.access.guard import Access
     from polyglance.serve.access.origins import check_origins
-    from polyglance.serve.images.collection import open_collection, served_place
+    from polyglance.serve.images.collection import (
+        Collection,
+        check_place,
+        open_collection,
+        served_place,
+    )
     from polyglance.serve.reloading import Reloader, mark_of
     from polyglance.serve.run import check_access, run
     from polyglance.serve.service import Service
     from polyglance.serve.settings import serve_settings
+    from polyglance.serve.syncing import LibraryWatch, check_watchable
     from polyglance.storage.files import cache_dir
 
     if demo:
@@ -109,17 +123,34 @@ def serve_command(
         allow_origin=allow_origin or None,
         log_queries=log_queries,
         reload=reload,
+        watch=watch,
     )
     check_access(own.host, own.token)
-    access = Access(own.token, own.rate, check_origins(own.allow_origin), own.log_queries)
+    origins = check_origins(own.allow_origin)
+    access = Access(own.token, own.rate, origins, own.log_queries, own.host)
     found = served_place(own.place)
-    seen = mark_of(found)
-    service = Service(open_collection(found, model, cache))
-    count = len(service.now.collection)
-    if own.reload:
-        Reloader(service, found, model, cache, seen=seen).start()
+    if own.watch:
+        if not own.reload:
+            raise PolyglanceError("--watch has no effect with --no-reload; leave out one of them")
+        check_watchable(found)
+    check_place(found)
+    marks = []
+
+    def opened() -> Collection:
+        marks.append(mark_of(found))
+        return open_collection(found, model, cache, empty=own.watch)
+
+    service = Service(opened)
+    watched = LibraryWatch(found, model)
 
     def ready(address: str) -> None:
-        typer.echo(f"{count} images at {address} (Ctrl-C to stop)")
+        typer.echo(f"{len(service.now.collection)} images at {address} (Ctrl-C to stop)")
+        if own.reload:
+            Reloader(service, found, model, cache, seen=marks[0]).start()
+        if own.watch:
+            watched.start()
 
-    run(service, own.host, own.port, access, ready)
+    try:
+        run(service, own.host, own.port, access, ready)
+    finally:
+        watched.close()

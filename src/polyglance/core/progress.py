@@ -2,7 +2,9 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 from typing import TypeVar
 
@@ -33,6 +35,29 @@ class _Rate(ProgressColumn):
         return Text("" if speed is None else f"{speed:.1f} {task.fields['unit']}/s")
 
 
+_listener: ContextVar[Callable[[int, int], object] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Callable[[int, int], object]) -> Iterator[None]:
+    """Follow the bars that are made within the block, whether they are shown or not.
+
+    Args:
+        listener: called with the steps done and their number whenever a bar advances; it may raise
+            an exception to stop the work.
+
+    >>> with listening(lambda done, total: print(f"{done} of {total}")):
+    ...     squares = [x * x for x in track(range(2), "squares", 2, show=False)]
+    1 of 2
+    2 of 2
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
 class Bar:
     """A progress bar with rate and time left; without a terminal, a line every 15 seconds.
 
@@ -55,6 +80,7 @@ class Bar:
         self._live: Progress | None = None
         self._done, self._note = 0, ""
         self._start = self._last = time.monotonic()
+        self._listener = _listener.get()
 
     def __enter__(self) -> "Bar":
         if self.show and self._console.is_terminal:
@@ -88,6 +114,8 @@ class Bar:
         """Advance by `steps`; `note` replaces the text after the bar."""
         self._done += steps
         self._note = self._note if note is None else note
+        if self._listener is not None:
+            self._listener(self._done, self.total)
         if self._live is not None:
             self._live.update(self._task, advance=steps, note=self._note)
         elif self.show and time.monotonic() - self._last > LOG_EVERY_SECONDS:

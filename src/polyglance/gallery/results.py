@@ -13,7 +13,7 @@ from polyglance.gallery.query import Query
 from polyglance.storage.files import write_json
 
 NOTHING = "nothing here looks like that"
-HARDLY_KNOWN = "the model hardly knows these words, try others or another language such as English"
+HARDLY_KNOWN = "the model hardly knows these words, try other words or another language"
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,12 @@ def make_app(
 
 @asynccontextmanager
 async def _lifespan(service: Service, _: FastAPI) -> AsyncIterator[None]:
-    """Warm up while the first requests may arrive; stop threads and processes after the last."""
+    """Open the collection and warm up while the first requests may arrive.
+
+    Threads and processes are stopped after the last.
+    """
     warming = asyncio.create_task(run_in_threadpool(service.warm))
     yield
+    service.stop_opening()
     await asyncio.gather(warming, return_exceptions=True)
     service.close()

@@ -34,11 +34,20 @@ def add_errors(app: FastAPI) -> None:
         first = error.errors()[0]
         if first["loc"][0] == "body" and content_type(request) != "application/json":
             return problem_answer(Problem(415, "the body must be application/json"))
+        if first["type"] == "json_invalid":
+            said, at = first["ctx"]["error"], first["loc"][-1]
+            return problem_answer(
+                Problem(422, f"the body is not valid JSON (character {at}: {_lower(said)})")
+            )
         where = ".".join(str(part) for part in first["loc"][1:] if isinstance(part, str | int))
-        said = str(first["msg"])
-        return problem_answer(Problem(422, f"'{where}': {said[:1].lower()}{said[1:]}"))
+        return problem_answer(Problem(422, f"'{where}': {_lower(first['msg'])}"))
 
     @app.exception_handler(HTTPException)
     async def refused(_: Request, error: HTTPException) -> JSONResponse:
         said = _KNOWN.get(error.status_code, str(error.detail))
         return problem_answer(Problem(error.status_code, said, error.headers or {}))
+
+
+def _lower(said: str) -> str:
+    """A message as part of a sentence."""
+    return said[:1].lower() + said[1:]

@@ -3,6 +3,7 @@
 import ipaddress
 import logging
 import socket
+import threading
 from collections.abc import Callable
 
 from polyglance.errors import PolyglanceError
@@ -62,7 +63,7 @@ def run(
         host: address to listen on.
         port: to listen on; 0 picks a free one.
         access: access control; a token is required if other machines can connect.
-        ready: called with the service's address.
+        ready: called with the service's address when there are images to search.
     """
     import uvicorn
 
@@ -79,8 +80,20 @@ def run(
             h11_max_incomplete_event_size=16_384,
         )
         shown = f"[{host}]" if ":" in host else host
-        ready(f"http://{shown}:{listener.getsockname()[1]}/")
-        uvicorn.Server(settings).run(sockets=[listener])
+        address = f"http://{shown}:{listener.getsockname()[1]}/"
+        server = uvicorn.Server(settings)
+
+        def follow() -> None:
+            service.opened.wait()
+            if service.failure is None:
+                ready(address)
+            else:
+                server.should_exit = True
+
+        threading.Thread(target=follow, name="opening", daemon=True).start()
+        server.run(sockets=[listener])
+    if service.failure is not None:
+        raise service.failure
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -33,6 +33,7 @@ class ServeSettings(BaseSettings):
     )
     log_queries: bool = Field(False, description="also log queries")
     reload: bool = Field(True, description="reload the library or folder when it changes")
+    watch: bool = Field(False, description="also sync the library when its folders change")
 
     @field_validator("allow_origin", mode="before")
     @classmethod

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 _HIT: JsonDict = {
     "id": "5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
@@ -15,6 +16,11 @@ _HIT: JsonDict = {
     "thumbnail": "/v1/thumbnails/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
     "image": "/v1/images/5f2c9d3a7b1e40c8a6d2f0b4c8e1a937",
 }
+
+
+MOST_INPUTS = 2048
+"""Largest number of inputs of an embedding request, as in OpenAI's API."""
+Reason = Literal["empty", "filtered", "no_match", "hardly_known"]
 
 
 class Hit(BaseModel):
@@ -57,6 +63,12 @@ class Found(BaseModel):
         description="whether any image matches; null if the model has no threshold",
     )
     message: str | None = Field(None, description="set if no image matches")
+    reason: Reason | None = Field(
+        None,
+        description="why no image matches: there are none (`empty`), the filters leave none "
+        "(`filtered`), none looks like the query (`no_match`), or, in addition, the model hardly "
+        "knows its words (`hardly_known`)",
+    )
     notes: list[str] = Field(description="such as words that the model does not know")
     pictures: int = Field(description="how many were searched, after filtering")
 
@@ -181,6 +193,10 @@ class Readiness(BaseModel):
     """Whether the service is ready for requests."""
 
     ready: bool
+    indexed: int | None = Field(
+        None, description="images indexed so far, while a folder is indexed or a library synced"
+    )
+    to_index: int | None = Field(None, description="their number")
 
 
 class Fault(BaseModel):
@@ -195,16 +211,40 @@ class ErrorAnswer(BaseModel):
     error: Fault
 
 
+def _checked_input(value: object) -> object:
+    """Refuse what is not a text or a list of texts with one message, not one for each type."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list) or not value:
+        raise PydanticCustomError("input", "must be a text, or a list of at least one")
+    if any(isinstance(one, int | list) and not isinstance(one, bool) for one in value):
+        raise PydanticCustomError("input", "arrays of tokens are not supported; send the texts")
+    if not all(isinstance(one, str) for one in value):
+        raise PydanticCustomError("input", "must be a text, or a list of texts")
+    if len(value) > MOST_INPUTS:
+        said = f"has {len(value):,} inputs; a request may have at most {MOST_INPUTS:,}"
+        raise PydanticCustomError("input", "{said}", {"said": said})
+    return value
+
+
 class EmbeddingRequest(BaseModel):
     """As in OpenAI's API; for images each input is a file in Base64."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"input": ["a dog in the snow", "ein Hund im Schnee"]}]}
     )
-    input: str | Annotated[list[str], Field(min_length=1, max_length=256)]
+    input: Annotated[
+        str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)],
+        BeforeValidator(_checked_input),
+    ]
     model: str | None = Field(None, max_length=100, description="'polyglance', or the model's id")
     encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = Field(None, description="the model's own, if given")
+    dimensions: int | None = Field(
+        None,
+        ge=1,
+        description="keep only that many dimensions, renormalised; at most the model's own, which "
+        "is the default",
+    )
     language: str | None = Field(None, max_length=20, description="of the texts")
     user: str | None = Field(None, max_length=1000, description="ignored")
 
@@ -227,6 +267,22 @@ class Usage(BaseModel):
 
     prompt_tokens: int
     total_tokens: int
+
+
+class ModelEntry(BaseModel):
+    """A model, as in OpenAI's API."""
+
+    id: str = Field(examples=["polyglance"])
+    object: Literal["model"] = "model"
+    created: int = Field(0, description="always 0")
+    owned_by: Literal["polyglance"] = "polyglance"
+
+
+class ModelList(BaseModel):
+    """The names that embedding requests may use, all for the same model."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelEntry]
 
 
 class Embeddings(BaseModel):

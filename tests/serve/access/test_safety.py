@@ -1,7 +1,10 @@
 """Who may ask, how much, and what an answer never holds."""
 
+import base64
+import io
 import json
 import logging
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ from starlette.testclient import TestClient
 
 from polyglance.errors import PolyglanceError
 from polyglance.serve import Collection, make_app
-from polyglance.serve.access.guard import HEADERS
+from polyglance.serve.access.guard import HEADERS, Access
 from polyglance.serve.queries.uploads import LARGEST_BODY
 from polyglance.serve.run import check_access
 
@@ -38,6 +41,21 @@ def test_other_machines_need_a_token(host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_this_machine_needs_none(host: str) -> None:
     check_access(host, None)
+
+
+def test_the_service_answers_to_the_address_that_it_listens_on(collection: Collection) -> None:
+    for listening, header in (
+        ("127.0.0.2", "127.0.0.2:8000"),
+        ("0:0:0:0:0:0:0:1", "[::1]:8000"),
+        ("0:0:0:0:0:0:0:1", "[0:0:0:0:0:0:0:1]"),
+    ):
+        check_access(listening, None)
+        client = TestClient(make_app(collection, access=Access(host=listening)))
+        assert client.get("/v1/health", headers={"host": header}).status_code == 200
+        assert client.get("/v1/health", headers={"host": "localhost"}).status_code == 200
+        refused = client.get("/v1/health", headers={"host": "127.0.0.3"})
+        assert refused.status_code == 421
+        assert listening in message(refused)
 
 
 def test_with_a_token_nothing_but_health_and_the_page_is_open(collection: Collection) -> None:
@@ -145,6 +163,36 @@ def test_uploads_that_are_no_image_are_refused(client: TestClient, kind: str) ->
     answer = client.post("/v1/search", content=HOSTILE[kind], headers=PNG)
     assert answer.status_code == 422
     assert message(answer).startswith("the image cannot be read")
+
+
+@pytest.mark.parametrize("kind", ["zip", "html", "svg"])
+def test_of_an_image_with_something_behind_it_only_the_pixels_count(
+    client: TestClient, pictures: Path, kind: str
+) -> None:
+    for name in ("deep/5.jpg", "1.png"):
+        clean = (pictures / name).read_bytes()
+        behind = archive() if kind == "zip" else HOSTILE[kind]
+        answers = [
+            client.post("/v1/search", params={"everything": True}, content=data, headers=PNG)
+            for data in (clean, clean + behind)
+        ]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].json()["hits"] == answers[1].json()["hits"]
+        data = clean + behind
+        body = {"input": [base64.b64encode(one).decode() for one in (clean, data)]}
+        first, second = client.post("/v1/embeddings/images", json=body).json()["data"]
+        assert first["embedding"] == pytest.approx(second["embedding"], abs=1e-6)
+    # An archive that begins as one is none, even if an image follows.
+    answer = client.post("/v1/search", content=behind + clean, headers=PNG)
+    assert answer.status_code == 422
+
+
+def archive() -> bytes:
+    """A zip archive with a script."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr("run.sh", "#!/bin/sh\nreboot\n")
+    return buffer.getvalue()
 
 
 def test_bombs_are_refused_before_they_are_decoded(client: TestClient) -> None:

@@ -2,12 +2,15 @@
 
 import json
 import logging
+import threading
+import time
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.testclient import TestClient
 
+from polyglance.core.progress import Bar, track
 from polyglance.errors import PolyglanceError
 from polyglance.serve import Collection, make_app
 from polyglance.serve.access.guard import Access
@@ -39,11 +42,57 @@ def test_a_service_is_ready_when_it_is_warm(collection: Collection) -> None:
     service = Service(collection)
     client = client_of(service, token=TOKEN)
     answer = client.get("/v1/ready")
-    assert (answer.status_code, answer.json()) == (503, {"ready": False})
+    progress = {"indexed": None, "to_index": None}
+    assert (answer.status_code, answer.json()) == (503, {"ready": False, **progress})
     service.warm()
     answer = client.get("/v1/ready")
-    assert (answer.status_code, answer.json()) == (200, {"ready": True})
+    assert (answer.status_code, answer.json()) == (200, {"ready": True, **progress})
     service.close()
+
+
+def test_requests_before_the_images_are_indexed(collection: Collection) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def opened() -> Collection:
+        with Bar("indexing", 1200, show=False) as bar:
+            bar.advance(1100)
+            begun.set()
+            assert go_on.wait(60)
+        return collection
+
+    service = Service(opened)
+    with client_of(service) as client:
+        assert begun.wait(60)
+        assert client.get("/v1/health").status_code == 200
+        assert client.get("/").status_code == 200
+        assert client.get("/metrics").status_code == 200
+        answer = client.get("/v1/ready")
+        expected = {"ready": False, "indexed": 1100, "to_index": 1200}
+        assert (answer.status_code, answer.json()) == (503, expected)
+        for address in ("/v1/search?q=dog", "/v1/facets", "/v1/models", "/v1/images/a"):
+            answer = client.get(address)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+            said = answer.json()["error"]["message"]
+            assert said.startswith("the images are still being indexed (1,100 of 1,200)")
+        go_on.set()
+        while client.get("/v1/ready").status_code == 503:
+            pass
+        assert client.get("/v1/search?q=dog").status_code == 200
+
+
+def test_a_service_that_ends_stops_indexing(collection: Collection) -> None:
+    begun = threading.Event()
+
+    def opened() -> Collection:
+        for _ in track(range(10**6), "indexing", 10**6, show=False):
+            begun.set()
+            time.sleep(0.01)
+        return collection
+
+    service = Service(opened)
+    with client_of(service):
+        assert begun.wait(60)
+    assert not service.opened.is_set()
 
 
 def test_a_stopped_service_is_reported(collection: Collection) -> None:

@@ -116,6 +116,7 @@ def test_nothing_like_that_is_an_answer(
     answer = found(client, q="dog")
     assert (answer["hits"], answer["enough"]) == ([], False)
     assert answer["message"] == "nothing here looks like that"
+    assert answer["reason"] == "no_match"
     assert len(found(client, q="dog", everything=True)["hits"]) == 6
 
 
@@ -128,9 +129,24 @@ def test_words_that_are_hardly_known_are_said_to_be(
     chance = MatchProbability(0.8, np.r_[np.zeros(dim), -90.0], np.r_[np.zeros(dim + 1), -3.0])
     collection.scorer.background = replace(own, cutoff=0.5, chance=chance)
     client = TestClient(make_app(collection), base_url="http://localhost")
-    message = found(client, q="dog")["message"]
-    assert message.startswith("nothing here looks like that; the model hardly knows these words")
+    answer = found(client, q="dog")
+    assert answer["message"] == (
+        "nothing here looks like that; the model hardly knows these words, try other words or "
+        "another language"
+    )
+    assert answer["reason"] == "hardly_known"
     assert found(client, q="dog", everything=True)["enough"] is False
+
+
+def test_filters_that_leave_no_image_are_said_to_be_why(
+    opened: Callable[[Path], Collection], strict_folder: Path, client: TestClient
+) -> None:
+    strict = TestClient(make_app(opened(strict_folder)), base_url="http://localhost")
+    for asked in (client, strict):
+        answer = found(asked, q="dog", folder="none")
+        assert (answer["hits"], answer["enough"], answer["pictures"]) == ([], False, 0)
+        assert answer["message"] == "the filters leave no image to search"
+        assert answer["reason"] == "filtered"
 
 
 def test_thumbnails_and_images_by_id(client: TestClient, pictures: Path) -> None:

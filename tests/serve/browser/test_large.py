@@ -1,5 +1,7 @@
 """One image, large."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -25,6 +27,16 @@ def test_details_of_an_image(photographs: str, opened: Opened) -> None:
     other = large.locator("#others img").first.get_attribute("alt")
     large.locator("#others button").first.click()
     expect(page.locator("#name")).to_have_text(str(other).split("/")[-1])
+
+
+def test_an_image_that_cannot_be_shown_has_its_thumbnail(many: str, opened: Opened) -> None:
+    page = opened(many)
+    page.route("**/v1/images/*", lambda route: route.fulfill(status=404))
+    type_query(page, "dog")
+    page.locator("#grid button").first.click()
+    image = page.locator("#large .picture img")
+    expect(image).to_have_attribute("src", re.compile("/v1/thumbnails/"))
+    expect(image).to_have_js_property("naturalWidth", 80)
 
 
 def test_similar_pictures(photographs: str, opened: Opened) -> None:

@@ -136,6 +136,48 @@ def test_nothing_like_that(strict: str, opened: Opened) -> None:
     expect(page.locator("#closest")).to_be_hidden()
 
 
+def test_filters_that_leave_no_picture(strict: str, opened: Opened) -> None:
+    page = opened(strict, locale="de")
+    type_query(page, "dog")
+    expect(page.locator("#status")).to_contain_text("Nichts hier sieht so aus")
+    page.route("**/v1/search?*", lambda route: route.continue_(url=f"{route.request.url}&tag=sea"))
+    page.locator("#q").fill("red dog")
+    expect(page.locator("#status")).to_have_text("Die Filter lassen kein Bild übrig")
+    expect(page.locator("#closest")).to_be_hidden()
+
+
+def test_words_that_the_model_hardly_knows(strict: str, opened: Opened) -> None:
+    page = opened(strict, locale="de")
+
+    def hardly(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "reason": "hardly_known"})
+
+    page.route("**/v1/search?*", hardly)
+    type_query(page, "dog")
+    expect(page.locator("#status")).to_contain_text("Das Modell kennt diese Wörter kaum")
+    expect(page.locator("#closest")).to_be_visible()
+
+
+def test_a_service_that_is_busy_is_asked_again(many: str, opened: Opened) -> None:
+    page = opened(many, locale="de")
+    answers = [503, 503]
+
+    def busy(route: Route) -> None:
+        if not answers:
+            route.continue_()
+            return
+        message = {"error": {"message": "the images are still being indexed"}}
+        route.fulfill(status=answers.pop(), headers={"retry-after": "1"}, json=message)
+
+    page.route("**/v1/search?*", busy)
+    page.locator("#q").fill("dog")
+    expect(page.locator("#status")).to_have_text(
+        "Der Dienst ist beschäftigt; die Ergebnisse folgen"
+    )
+    expect(page.locator("#grid li")).to_have_count(40)
+
+
 def test_did_you_mean(many: str, opened: Opened) -> None:
     page = opened(many)
     type_query(page, "red snwo")

@@ -1,9 +1,11 @@
 """The MCP server: the real command, asked by the official client over stdin and stdout."""
 
+import asyncio
 import base64
 import io
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from polyglance.library import Library, sync
+from tests.everyday.conftest import write_picture
 from tests.loops import run_apart
 from tests.serve.test_command import TORCH
 from tests.test_missing_packages import BLOCKED, ROOT
@@ -108,7 +111,9 @@ async def check_images(client: Client) -> None:
 
 
 async def check_refusals(client: Client, pictures: Path) -> None:
-    assert "nothing to search for" in await refused(client, "search_pictures")
+    for query in ("", "-dog"):
+        said = await refused(client, "search_pictures", query=query)
+        assert "nothing to search for; pass a sentence in 'query'" in said
     assert "knows none of the words" in await refused(client, "search_pictures", query="zebra")
     assert "not a date" in await refused(client, "search_pictures", query="dog", since="May")
     assert "limit" in await refused(client, "search_pictures", query="dog", limit=1000)
@@ -136,6 +141,21 @@ def test_a_library(tmp_path: Path, pictures: Path, model_folder: Path) -> None:
         assert len(await found(client, "search_pictures", query="dog")) == 6
 
     ask(command(tmp_path, "mine"), asking)
+
+
+def test_a_folder_that_changes_is_read_again(tmp_path: Path, model_folder: Path) -> None:
+    folder = tmp_path / "pictures"
+    write_picture(folder / "0.png", 0)
+
+    async def asking(client: Client) -> None:
+        assert await found(client, "search_pictures", query="dog") == ["0.png"]
+        write_picture(folder / "1.png", 1)
+        end = time.monotonic() + 120
+        while len(await found(client, "search_pictures", query="dog")) == 1:
+            assert time.monotonic() < end
+            await asyncio.sleep(0.2)
+
+    ask(command(tmp_path, folder, "--model", model_folder), asking)
 
 
 def test_a_large_image_is_made_smaller(tmp_path: Path, model_folder: Path) -> None:

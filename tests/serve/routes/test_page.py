@@ -85,6 +85,8 @@ def test_the_document_has_examples_that_are_valid(client: TestClient) -> None:
         "/v1/images/{name}/info",
         "/v1/embeddings",
         "/v1/embeddings/images",
+        "/v1/models",
+        "/v1/models/{name}",
     }
     (example,) = document["components"]["schemas"]["Found"]["examples"]
     assert Found(**example).hits[0].path == "2024/beach.jpg"

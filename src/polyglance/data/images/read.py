@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import stat
 import warnings
 from collections.abc import Iterator
@@ -153,9 +154,16 @@ def open_image(path: Path, handle: BinaryIO) -> Image.Image:
     except Image.DecompressionBombError as error:
         handle.seek(0)
         if handle.read(2) != b"\xff\xd8":
-            raise ImageProblem(path, f"too large ({_first_line(error)})") from None
+            raise ImageProblem(path, _too_large(error)) from None
         handle.seek(0)
         return JpegImagePlugin.JpegImageFile(handle)
+
+
+def _too_large(error: Image.DecompressionBombError) -> str:
+    """The reason, with the number of pixels that Pillow's message has."""
+    found = re.search(r"\((\d+) pixels\)", str(error))
+    pixels = f"{int(found[1]):,}" if found else "too many"
+    return f"too large ({pixels} pixels, the limit is {MAX_PIXELS / 1e6:.0f} million)"
 
 
 def _unknown(handle: BinaryIO) -> str:

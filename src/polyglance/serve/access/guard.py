@@ -2,6 +2,7 @@
 
 import asyncio
 import hmac
+import ipaddress
 import json
 import logging
 import math
@@ -55,6 +56,8 @@ class Access:
     """Other sites whose pages may send requests."""
     log_queries: bool = False
     """Whether queries are logged."""
+    host: str = "localhost"
+    """The address that the service listens on, by which it may be called."""
 
 
 @dataclass(slots=True)
@@ -107,6 +110,7 @@ class Guard:
     def __init__(self, app: ASGIApp, access: Access, metrics: Metrics) -> None:
         self.app, self.access, self.metrics = app, access, metrics
         self.token = None if access.token is None else f"Bearer {access.token}".encode()
+        self.hosts = tuple(dict.fromkeys([*LOOPBACK, *_names(access.host)]))
         self.rates = None if access.rate is None else Rates(access.rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -166,8 +170,9 @@ class Guard:
         self._check_rate(scope)
         if self.token is None:
             # DNS rebinding: a page of another site can resolve its own name to this machine.
-            if _host(headers.get(b"host", b"").decode("latin-1")) not in LOOPBACK:
-                raise Problem(421, "this service accepts only the hosts localhost and 127.0.0.1")
+            if _host(headers.get(b"host", b"").decode("latin-1")) not in self.hosts:
+                named = ", ".join(self.hosts)
+                raise Problem(421, f"this service can only be called by these names: {named}")
             return
         path = scope["path"]
         asks_first = scope["method"] == "OPTIONS" and self.access.origins
@@ -221,6 +226,17 @@ def problem_answer(problem: Problem) -> JSONResponse:
 
 def _too_large() -> Problem:
     return Problem(413, f"the request is too large; the limit is {LARGEST_BODY:,} bytes")
+
+
+def _names(host: str) -> tuple[str, ...]:
+    """How a Host header may name an address.
+
+    >>> _names("127.0.0.2"), _names("0:0:0:0:0:0:0:1")
+    (('127.0.0.2',), ('[0:0:0:0:0:0:0:1]', '[::1]'))
+    """
+    if ":" not in host:
+        return (host.lower(),)
+    return f"[{host.lower()}]", f"[{ipaddress.ip_address(host).compressed}]"
 
 
 def _host(header: str) -> str:

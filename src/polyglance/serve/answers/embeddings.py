@@ -6,18 +6,27 @@ import numpy as np
 
 from polyglance.core.languages import known_language
 from polyglance.errors import PolyglanceError
+from polyglance.numerics.similarity import normalise
 from polyglance.runtime import ExportedModel
 from polyglance.serve.encoding.engine import Engine
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.texts import checked
 from polyglance.serve.queries.uploads import from_base64
-from polyglance.serve.shapes import Embedding, EmbeddingRequest, Embeddings, Usage
+from polyglance.serve.shapes import (
+    Embedding,
+    EmbeddingRequest,
+    Embeddings,
+    ModelEntry,
+    ModelList,
+    Usage,
+)
 
 LONGEST = 8000
 """Largest number of characters of a text."""
 MAX_IMAGES = 32
 """Largest numbers per request."""
-_NAME = "polyglance"
+NAME = "polyglance"
+"""By which requests may call the model, whatever it is."""
 
 
 def embed_texts(engine: Engine, request: EmbeddingRequest) -> Embeddings:
@@ -50,16 +59,45 @@ def embed_images(engine: Engine, request: EmbeddingRequest) -> Embeddings:
 
 
 def _check(model: ExportedModel, request: EmbeddingRequest) -> None:
-    if request.model not in (None, _NAME, *model.ids):
-        raise Problem(404, f"the model here is '{_NAME}'; leave out 'model', or use that")
-    if request.dimensions not in (None, model.dim):
-        raise Problem(422, f"embeddings of this model have {model.dim} dimensions")
+    if request.model is not None:
+        model_entry(model, request.model)
+    if request.dimensions is None or request.dimensions == model.dim:
+        return
+    if request.dimensions > model.dim:
+        raise Problem(
+            422, f"embeddings of this model have {model.dim} dimensions, which is the most"
+        )
+    if model.similarity_name != "cosine":
+        raise Problem(
+            422,
+            f"embeddings of this model cannot be shortened; leave out 'dimensions' ({model.dim})",
+        )
+
+
+def model_list(model: ExportedModel) -> ModelList:
+    """The names of the model."""
+    return ModelList(data=[ModelEntry(id=name) for name in (NAME, model.id)])
+
+
+def model_entry(model: ExportedModel, name: str) -> ModelEntry:
+    """The model with a name; any other name is a problem."""
+    if name not in (NAME, *model.ids):
+        raise Problem(404, f"the model here is '{NAME}'; leave out 'model', or use that")
+    return ModelEntry(id=name)
+
+
+def _shortened(vectors: np.ndarray, dimensions: int | None) -> np.ndarray:
+    """The first dimensions of vectors [n, D], of length one again."""
+    if dimensions is None or dimensions >= vectors.shape[1]:
+        return vectors
+    return normalise(vectors[:, :dimensions])
 
 
 def _answer(
     model: ExportedModel, request: EmbeddingRequest, found: np.ndarray, words: int
 ) -> Embeddings:
-    rows = [_written(row, request.encoding_format == "base64") for row in found]
+    kept = _shortened(found, request.dimensions)
+    rows = [_written(row, request.encoding_format == "base64") for row in kept]
     data = [Embedding(index=index, embedding=row) for index, row in enumerate(rows)]
     return Embeddings(
         data=data, model=model.id, usage=Usage(prompt_tokens=words, total_tokens=words)

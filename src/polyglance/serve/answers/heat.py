@@ -4,13 +4,13 @@ import threading
 
 import numpy as np
 
-from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.evaluation.encoder import encode_quietly
 from polyglance.gallery import check_query
 from polyglance.gallery.exclusion import split_query
 from polyglance.runtime.heatmap import heat_map
 from polyglance.serve.images.collection import Collection
+from polyglance.serve.images.decoding import decoding
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.texts import checked
 from polyglance.serve.shapes import Heat
@@ -35,11 +35,11 @@ def image_heat(
     model = collection.model
     if model.manifest.preparation is None:
         raise Problem(404, "this model has no image network, so there are no heat maps")
-    vectors = _vectors(collection, text, like, language)
+    vectors, path = _vectors(collection, text, like, language), collection.path(place)
     try:
         with (
             _one_at_a_time,
-            reading(collection.path(place), model.images.preprocessing.size) as image,
+            decoding(path, collection.ids[place], model.images.preprocessing.size) as image,
         ):
             found = np.mean([heat_map(model, image, vector) for vector in vectors], axis=0)
     except ImageProblem:

@@ -11,19 +11,24 @@ from polyglance.gallery import Query, check_query
 from polyglance.gallery.candidates import DIGITS, Page
 from polyglance.gallery.exact import best_first
 from polyglance.gallery.exclusion import split_query
-from polyglance.gallery.results import NOTHING, nothing_found
+from polyglance.gallery.results import nothing_found
 from polyglance.serve.encoding.engine import Served
 from polyglance.serve.images.collection import Collection
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.cursors import Seen, read_cursor, tag_of, write_cursor
 from polyglance.serve.queries.filters import EVERYTHING, Where
 from polyglance.serve.queries.texts import checked
-from polyglance.serve.shapes import Found, Hit
+from polyglance.serve.shapes import Found, Hit, Reason
 from polyglance.storage.digest import short_digest
 
 UNWANTED = 8
 """Largest number of excluded terms in a query."""
 HINT = "ask with language={}"
+EMPTY, FILTERED = "there are no images to search", "the filters leave no image to search"
+
+
+class NothingAsked(Problem):
+    """A query without anything to search for."""
 
 
 class UploadedImage(NamedTuple):
@@ -75,9 +80,11 @@ def search(served: Served, request: SearchRequest, limit: int, cursor: str | Non
     seen = read_cursor(cursor, tag)
     query = _query(served, request)
     notes = [note for part in query.parts if (note := part.warn(HINT))]
-    if not len(collection):
-        return Found(hits=[], enough=False, message=NOTHING, notes=notes, pictures=0)
     files = _files(collection, request.where)
+    if not len(files):
+        reason: Reason = "filtered" if len(collection) else "empty"
+        message = FILTERED if len(collection) else EMPTY
+        return Found(hits=[], enough=False, message=message, reason=reason, notes=notes, pictures=0)
     scores = collection.scorer(query, _page(collection, request, files, limit, seen))
     values = np.round(scores.values[collection.firsts].astype(np.float64), DIGITS)
     shown, enough = files, None
@@ -99,6 +106,7 @@ def search(served: Served, request: SearchRequest, limit: int, cursor: str | Non
         cursor=write_cursor(Seen(hits[-1].score, hits[-1].id), tag) if more else None,
         enough=enough,
         message=nothing_found(scores.known) if enough is False else None,
+        reason=("no_match" if scores.known else "hardly_known") if enough is False else None,
         notes=notes,
         pictures=len(files),
     )
@@ -125,7 +133,7 @@ def _page(
 
 def _files(collection: Collection, where: Where) -> np.ndarray:
     """Row of the first file of each matching image, in the order of places."""
-    mask = where.rows(collection)
+    mask = where.rows(collection) if len(collection) else None
     if mask is None:
         return collection.firsts
     rows = np.flatnonzero(mask)
@@ -178,7 +186,7 @@ def _query(served: Served, request: SearchRequest) -> Query:
     texts = [_text(served, one, request.language) for one in [wanted] if one]
     without = [_text(served, one, request.language) for one in unwanted]
     if not texts and not images:
-        raise Problem(422, "there is nothing to search for; pass a sentence in 'q', or 'like'")
+        raise NothingAsked(422, "there is nothing to search for; pass a sentence in 'q', or 'like'")
     first, *others = [*texts, *images]
     return replace(first, like=tuple(others), without=tuple(without))
 

@@ -2,18 +2,17 @@
 
 import io
 import os
-from functools import cached_property
 from pathlib import Path
 
 from PIL import Image
 from pydantic import BaseModel, Field
 
-from polyglance.data.images.read import reading
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.serve.answers import searching
 from polyglance.serve.answers.searching import SearchRequest
 from polyglance.serve.encoding.engine import Engine, Served
 from polyglance.serve.images.collection import Collection, File
+from polyglance.serve.images.decoding import decoding
 from polyglance.serve.problems import Problem
 from polyglance.serve.queries.filters import EVERYTHING, Where
 from polyglance.serve.queries.uploads import LARGEST_BODY
@@ -55,14 +54,29 @@ class About(BaseModel):
 
 
 class Assistant:
-    """Answers for a collection; raises `PolyglanceError` if it cannot."""
+    """Answers for a collection; raises `PolyglanceError` if it cannot.
+
+    The collection may be replaced while it answers.
+    """
 
     def __init__(self, collection: Collection) -> None:
-        self.collection = collection
+        self._now = Served(collection, Engine(collection.model))
 
-    @cached_property
-    def _served(self) -> Served:
-        return Served(self.collection, Engine(self.collection.model))
+    @property
+    def now(self) -> Served:
+        """The collection and engine for a new question."""
+        return self._now
+
+    def exchange(self, collection: Collection) -> None:
+        """Answer for another collection from now on."""
+        before = self._now
+        same = before.engine.model.id == collection.model.id
+        self._now = Served(collection, before.engine if same else Engine(collection.model))
+        if not same:
+            before.engine.retire()
+
+    def reload_failed(self) -> None:
+        """Nothing to do: the reason is in the log."""
 
     def search(
         self,
@@ -83,21 +97,23 @@ class Assistant:
             where: restricts the search.
             everything: include images below the threshold.
         """
+        served, given = self._now, None
         try:
-            given = (
-                None
-                if path is None
-                else searching.UploadedImage.of(_file(path), self._served.engine.image)
-            )
+            if path is not None:
+                given = searching.UploadedImage.of(_file(path), served.engine.image)
             request = SearchRequest(query, like, given, everything=everything, where=where)
-            found = searching.search(self._served, request, limit, None)
+            found = searching.search(served, request, limit, None)
+        except searching.NothingAsked:
+            raise PolyglanceError(
+                "there is nothing to search for; pass a sentence in 'query', or 'like'"
+            ) from None
         except Problem as problem:
             raise PolyglanceError(problem.message) from None
         images = [
             FoundImage(
                 id=hit.id,
                 score=hit.score,
-                file=self._path(hit.id),
+                file=_path(served.collection, hit.id),
                 width=hit.width,
                 height=hit.height,
                 taken=hit.taken,
@@ -116,39 +132,43 @@ class Assistant:
             name: the image's id.
             large: return the large copy.
         """
-        place = self.collection.place(name)
+        collection = self._now.collection
+        place = collection.place(name)
         if place is None:
             raise PolyglanceError("there is no image with this id; search for one first")
-        found = self._large(place) if large else self.collection.thumbnail(place)
+        found = _large(collection, place) if large else collection.thumbnail(place)
         if found is None:
             raise PolyglanceError("the file of this image is gone or cannot be read")
         return found
 
     def about(self) -> About:
         """What is searched."""
-        library = self.collection.library
-        folders = self.collection.roots if library is None else library.settings.folders
+        collection = self._now.collection
+        library = collection.library
+        folders = collection.roots if library is None else library.settings.folders
         return About(
-            pictures=len(self.collection),
+            pictures=len(collection),
             folders=[_text(folder) for folder in folders],
             library=None if library is None else _text(str(library.folder)),
-            model=self.collection.model.id,
+            model=collection.model.id,
         )
 
-    def _path(self, name: str) -> str:
-        place = self.collection.place(name)
-        return "" if place is None else _text(os.path.abspath(self.collection.path(place)))
 
-    def _large(self, place: int) -> File | None:
-        try:
-            with reading(self.collection.path(place), LARGE // 2) as image:
-                image.thumbnail((LARGE, LARGE), Image.Resampling.LANCZOS)
-                image.info.clear()
-                buffer = io.BytesIO()
-                image.save(buffer, "JPEG", quality=_QUALITY)
-        except ImageProblem:
-            return None
-        return File(buffer.getvalue(), "image/jpeg")
+def _path(collection: Collection, name: str) -> str:
+    place = collection.place(name)
+    return "" if place is None else _text(os.path.abspath(collection.path(place)))
+
+
+def _large(collection: Collection, place: int) -> File | None:
+    try:
+        with decoding(collection.path(place), collection.ids[place], LARGE // 2) as image:
+            image.thumbnail((LARGE, LARGE), Image.Resampling.LANCZOS)
+            image.info.clear()
+            buffer = io.BytesIO()
+            image.save(buffer, "JPEG", quality=_QUALITY)
+    except ImageProblem:
+        return None
+    return File(buffer.getvalue(), "image/jpeg")
 
 
 def _file(path: str) -> bytes:

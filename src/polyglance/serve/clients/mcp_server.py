@@ -44,17 +44,17 @@ Name = Annotated[str, Field(max_length=100, description="an id from a search")]
 Large = Annotated[bool, Field(description="1024 pixels instead of 320")]
 
 
-def make_server(collection: Collection) -> "MCPServer[Any]":
+def make_server(asked: Assistant | Collection) -> "MCPServer[Any]":
     """The MCP server of a collection; `run()` uses stdin and stdout.
 
     Args:
-        collection: to search.
+        asked: the collection to search, or an assistant whose collection may be replaced.
     """
     with needed_by("'polyglance mcp'", "mcp"):
         from mcp.server.mcpserver import Image, MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
         from mcp.types import ToolAnnotations
-    assistant = Assistant(collection)
+    assistant = asked if isinstance(asked, Assistant) else Assistant(asked)
     server: MCPServer[Any] = MCPServer(
         "polyglance", instructions=_HELP, version=__version__, log_level="WARNING"
     )

@@ -1,4 +1,4 @@
-"""Queues for requests with images, so that they do not occupy the threads of searches."""
+"""Queues for large requests, so that they do not occupy the threads of searches."""
 
 import asyncio
 import threading
@@ -54,7 +54,7 @@ class Lane:
             if self._requests and full:
                 raise Problem(
                     503,
-                    f"too many images at once; try again in {LATER} s",
+                    f"too many images or texts at once; try again in {LATER} s",
                     {"retry-after": str(LATER)},
                 )
             self._requests += 1

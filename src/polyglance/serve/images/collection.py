@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from polyglance.data.images.read import open_image, reading
+from polyglance.data.images.read import open_image
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery import Gallery, open_gallery
 from polyglance.gallery.library import library_model
@@ -20,6 +20,7 @@ from polyglance.library import Library
 from polyglance.library.media.thumbnails import SIDE, content_type, make_thumbnail
 from polyglance.library.registered import library_of, registered
 from polyglance.runtime import ExportedModel, load, model_folder
+from polyglance.serve.images.decoding import decoding, is_image
 from polyglance.serve.images.facts import FactTable, facts_of_files, facts_of_library, read_head
 from polyglance.serve.images.names import Names
 
@@ -27,6 +28,8 @@ HEADS = 100_000
 """Files whose sizes and dates are cached for a folder without a library."""
 THUMBNAILS = 2000
 """Thumbnails, about 15 kB each, cached for a folder without a library."""
+LARGE = 1024
+"""Pixels of the shorter side that suffice for a RAW file: half its resolution is quick."""
 SHOWN = {"JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF"}
 """Formats that browsers can show."""
 
@@ -71,8 +74,9 @@ class Collection:
         for place, rows in enumerate(self.places):
             self.place_of_row[rows] = place
         self._reading = threading.Lock()
-        self._head = lru_cache(HEADS)(lambda place: read_head(self.path(place)))
-        self._made = lru_cache(THUMBNAILS)(self._make)
+        # Neither refers to the collection: it is freed as soon as it is replaced.
+        self._head = lru_cache(HEADS)(read_head)
+        self._made = lru_cache(THUMBNAILS)(_thumbnail)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -105,7 +109,7 @@ class Collection:
     def brief(self, place: int) -> Brief:
         """Metadata of an image; all None if its file is gone and no library has it."""
         if self.library is None:
-            head = self._head(place)
+            head = self._head(self.path(place))
             moment = None if head.taken is None else head.taken.isoformat()
             return Brief(head.width or None, head.height or None, moment)
         facts = self.facts
@@ -115,8 +119,7 @@ class Collection:
 
     def emptied(self) -> "Collection":
         """The collection of the same library after all its images are gone."""
-        gallery = Gallery([], np.empty((0, self.model.dim), np.float32), [], unit=True)
-        found = Collection(self.model, gallery, self.roots)
+        found = Collection(self.model, _no_images(self.model), self.roots)
         found.library = self.library
         return found
 
@@ -128,31 +131,35 @@ class Collection:
         """A thumbnail; None if the file is gone or unreadable."""
         kept = None if self.library is None else self.library.thumbnails.get(self.ids[place])
         try:
-            data = self._made(place) if kept is None else kept
+            data = self._made(self.path(place), self.ids[place]) if kept is None else kept
         except ImageProblem:
             return None
         return File(data, content_type(data))
 
     def image(self, place: int) -> File | None:
-        """The file, or a JPEG if browsers cannot show its format; None if it is gone."""
+        """The file, or a JPEG if browsers cannot show its format; None if it is gone.
+
+        Of a RAW file or a video that cannot be decoded any more, the thumbnail.
+        """
         path = self.path(place)
         try:
-            kind = self._format(path)
+            kind = self._format(path) if is_image(path) else ""
             if kind in SHOWN:
                 return File(path.read_bytes(), f"image/{kind.lower()}")
-            with reading(path) as image:
+            with decoding(path, self.ids[place], None if kind else LARGE) as image:
                 return File(_as_jpeg(image), "image/jpeg")
         except (ImageProblem, OSError):
-            return None
+            return self.thumbnail(place) if path.exists() and not is_image(path) else None
 
     def _format(self, path: Path) -> str:
         with path.open("rb") as handle, open_image(path, handle) as image:
             kind = str(image.format)
         return "JPEG" if kind == "MPO" else kind
 
-    def _make(self, place: int) -> bytes:
-        with reading(self.path(place), SIDE // 2) as image:
-            return make_thumbnail(image)
+
+def _thumbnail(path: Path, name: str) -> bytes:
+    with decoding(path, name, SIDE // 2) as image:
+        return make_thumbnail(image)
 
 
 def _as_jpeg(image: Image.Image) -> bytes:
@@ -166,6 +173,7 @@ def open_collection(
     model: str | Path | ExportedModel | None = None,
     cache: Path | None = None,
     show_progress: bool | None = None,
+    empty: bool = False,
 ) -> Collection:
     """The images of a library or a folder, which is indexed first.
 
@@ -174,13 +182,16 @@ def open_collection(
         model: an exported model or its folder; None is the library's, or the included one.
         cache: location of indexes; the XDG cache by default.
         show_progress: of the indexing; None shows a bar in a terminal.
+        empty: also open a library without images, to which some may be added.
     """
     folder = served_place(place)
-    if not folder.is_dir():
-        raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
+    check_place(folder)
     loaded = _model(folder, model)
-    gallery = open_gallery(loaded, folder, cache, show_progress)
     library = _library(folder)
+    if empty and library is not None and library.store.count() == 0:
+        gallery = _no_images(loaded)
+    else:
+        gallery = open_gallery(loaded, folder, cache, show_progress)
     roots = [os.path.abspath(folder)]
     if library is not None:
         roots += library.settings.folders
@@ -192,6 +203,16 @@ def open_collection(
 def served_place(place: str | Path | None) -> Path:
     """The library or folder to serve; None is the most recently created library."""
     return _last_library() if place is None else Path(place)
+
+
+def _no_images(model: ExportedModel) -> Gallery:
+    return Gallery([], np.empty((0, model.dim), np.float32), [], unit=True)
+
+
+def check_place(folder: Path) -> None:
+    """Raise if a folder does not exist."""
+    if not folder.is_dir():
+        raise PolyglanceError(f"{folder}: no such folder; pass a library or a folder of images")
 
 
 def _model(folder: Path, model: str | Path | ExportedModel | None) -> ExportedModel:

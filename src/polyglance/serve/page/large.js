@@ -36,7 +36,7 @@ export function enlarge(hit) {
   const image = part(".picture img");
   image.removeAttribute("src");
   image.alt = hit.path;
-  show(image, hit.image);
+  show(image, hit.image, hit.thumbnail);
   $("name").textContent = hit.path.split("/").pop();
   part("canvas").hidden = true;
   $("heat").setAttribute("aria-pressed", "false");

@@ -12,6 +12,7 @@ let running = false;
 let waiting = false;
 let shown = null; // the search whose results are there: { parts, options, cursor }
 let idle = 0;
+let again = 0;
 
 // The parameters that say what was looked for, for the map of what matched; null for an upload.
 export function question() {
@@ -59,6 +60,13 @@ function request(text) {
 async function ask({ parts, options }) {
   try {
     const answer = await call(`/v1/search?${parts}`, options);
+    const later = answer.status === 503 && Number(answer.headers.get("Retry-After"));
+    if (later) { // it is indexing, or overloaded
+      await spoken;
+      clear(word("busy"));
+      again = setTimeout(() => search(asked.everything), 1000 * later);
+      return;
+    }
     const found = await answer.json();
     if (!answer.ok) { clear(found.error.message); return; }
     if (!$("q").value.trim() && !asked.like && !asked.picture) { clear(); return; }
@@ -92,14 +100,21 @@ function clear(message = "") {
 function tell(found) {
   const count = hits().length;
   $("more").hidden = !found.cursor;
-  $("closest").hidden = count > 0 || asked.everything || found.enough !== false;
-  const said = count ? word("found").replace("{n}", count.toLocaleString(language())) : word("nothing");
-  $("status").textContent = [said, ...found.notes].join(" · ");
+  $("closest").hidden = count > 0 || asked.everything || !["no_match", "hardly_known"].includes(found.reason);
+  const said = count ? [word("found").replace("{n}", count.toLocaleString(language()))] : nothing(found.reason);
+  $("status").textContent = [...said, ...found.notes].join(" · ");
+}
+
+function nothing(reason) {
+  if (reason === "empty") return [word("empty")];
+  if (reason === "filtered") return [word("filtered")];
+  return reason === "hardly_known" ? [word("nothing"), word("hardly")] : [word("nothing")];
 }
 
 // What is not part of a search waits until nobody types: browsers take long to change an address.
 function rest() {
   clearTimeout(idle);
+  clearTimeout(again);
   $("meant").hidden = true;
   idle = setTimeout(() => { keep(); suggest(); }, IDLE);
 }

@@ -37,11 +37,13 @@ function askForToken() {
   return asking;
 }
 
-export async function show(image, address) {
+// With another address for what cannot be shown.
+export async function show(image, address, instead = "") {
+  image.onerror = instead ? () => show(image, instead) : null;
   // A token travels in a header, which <img> cannot send.
   if (!token) { image.src = address; return; }
   const answer = await call(address);
-  if (!answer.ok) return;
+  if (!answer.ok) { image.onerror?.(); return; }
   const local = URL.createObjectURL(await answer.blob());
   image.addEventListener("load", () => URL.revokeObjectURL(local), { once: true });
   image.src = local;

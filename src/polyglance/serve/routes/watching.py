@@ -27,6 +27,8 @@ def add_watching(app: FastAPI, service: Service) -> None:
         """Whether the service is ready for requests; needs no token. If not, the status is 503."""
         found = Readiness(ready=service.ready)
         if not found.ready:
+            if service.progress is not None and not service.opened.is_set():
+                found.indexed, found.to_index = service.progress
             return JSONResponse(found.model_dump(), 503)  # type: ignore[return-value]
         return found
 
