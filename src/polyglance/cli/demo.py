@@ -20,7 +20,9 @@ SHOWN = 5
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option(help="Output folder for the contact sheet and other files.")],
+    out: Annotated[
+        Path, typer.Option(help="Output folder for the contact sheet and other files.")
+    ] = Path("demo"),
     images: Annotated[
         Path | None,
         typer.Option(

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,16 +13,24 @@ from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.query import Query, check_query
 from polyglance.gallery.results import QueryResult
 from polyglance.gallery.scoring import Scorer
-from polyglance.text.spelling import Speller
+from polyglance.text.spelling import Speller, typos
 
 if TYPE_CHECKING:
     from polyglance.models import Model
-    from polyglance.runtime import ExportedModel
+    from polyglance.runtime import Background, ExportedModel
+    from polyglance.text.embedders import Embedder
 
 BEST = 5
 """Number of best images whose mean score measures how well a query matches."""
-GAIN = 0.2
+GAIN = 0.1
 """Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
+CORRECT = 0.9
+"""Log-odds of being known from which a word is taken to be correct. This and the next two bounds
+were chosen on nouns of a lexicon, which should stay, and typos in words of captions."""
+SUGGESTED = -1.0
+"""Least log-odds of a suggested word."""
+BETTER_KNOWN = (2.0, 5.0)
+"""By how much these must exceed the log-odds of the other word, at one and at two typos."""
 _UNWANTED = r'(?:^|(?<=\s))-(?:"[^"]*"|\S+)'
 _WORD = regex.compile(rf"{_UNWANTED}|(?P<word>[\p{{L}}\p{{M}}]+)")
 
@@ -31,7 +39,9 @@ class Suggester:
     """Suggests other spellings for a model's queries; thread-safe.
 
     Many words outside a vocabulary are correct: names, compounds, other languages. So a word is
-    replaced only if images match the other one better, or if the model does not know it at all.
+    replaced only if images match the other one better, or if the model does not know it at all. If
+    the background says how well words are known, the other word must also be known, and much
+    better: *receipt* is not a misspelt *recept*.
 
     Args:
         model: whose vocabulary is used, loaded when first needed.
@@ -56,21 +66,40 @@ class Suggester:
                 continue
             start, end = match.start() + shift, match.end() + shift
             head, tail = found[:start], found[end:]
-            others = [head + near + tail for near in self._near(word)]
+            others = [head + near + tail for near in self._near(word, language)]
             better = self._best(scorer, found, word, others, language)
             if better is not None:
                 found, shift = better, shift + len(better) - len(found)
         return None if found == text else found
 
-    def _near(self, word: str) -> list[str]:
+    def _near(self, word: str, language: str | None) -> list[str]:
         with self._lock:
-            return self._speller(word)
+            found = self._speller(word)
+        return self._better_known(word, found, language) if found else found
+
+    def _better_known(self, word: str, others: list[str], language: str | None) -> list[str]:
+        """Those of other words that the model knows much better, if its background can tell."""
+        background: Background | None = getattr(self.model, "background", None)
+        if background is None or background.chance is None:
+            return others
+        known = self.model.embedder.read([word, *others], language)
+        if any(unknown for _, unknown in known):
+            return others  # words without an embedding
+        from polyglance.evaluation.encoder import encode_quietly
+
+        vectors = np.asarray(encode_quietly(self.model, [word, *others], language))
+        own, *odds = background.known_log_odds(vectors).tolist()
+        if own > CORRECT:
+            return []
+        return [
+            other
+            for other, value in zip(others, odds, strict=True)
+            if value > SUGGESTED and value - own > BETTER_KNOWN[typos(word, other) > 1]
+        ]
 
     @cached_property
     def _speller(self) -> Speller:
-        embedder = self.model.embedder
-        words = embedder.common_words(self.model.languages)
-        return Speller(words, embedder.log_probability)
+        return _speller_of(self.model.embedder, tuple(self.model.languages))
 
     def _best(
         self, scorer: Scorer, text: str, word: str, others: list[str], language: str | None
@@ -97,6 +126,12 @@ class Suggester:
         if query is None:
             return -np.inf
         return float(np.sort(scorer.standard(query))[-BEST:].mean())
+
+
+@lru_cache(2)
+def _speller_of(embedder: "Embedder", languages: tuple[str, ...]) -> Speller:
+    """The speller of a vocabulary, made once, as reading the vocabulary takes a while."""
+    return Speller(embedder.common_words(languages), embedder.log_probability)
 
 
 def did_you_mean(
