@@ -106,7 +106,10 @@ def test_the_sheet_marks_images_below_the_cut_off(pictures, tmp_path, monkeypatc
     kept = []
     monkeypatch.setattr(sheet, "write_sheet", lambda path, rows, title: kept.extend(rows))
     paths = sorted(pictures.rglob("*.[pP]*"))[:2]
-    hits = [Hit(path, score, rank) for rank, (path, score) in enumerate(zip(paths, (0.7, 0.1)), 1)]
+    hits = [
+        Hit(path, score, rank)
+        for rank, (path, score) in enumerate(zip(paths, (0.7, 0.1), strict=True), 1)
+    ]
     cutoff = Cutoff("probability", 0.5)
     query = Query("a dog", "en", ("a", "dog"), ())
     found = [

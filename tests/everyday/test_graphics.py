@@ -106,8 +106,10 @@ def test_half_blocks_have_two_pixels_each():
 def test_half_blocks_leave_the_background_where_there_is_no_image():
     image = Image.new("RGBA", (4, 2))
     image.putdata(
-        [(1, 2, 3, 255), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 255)]
-        + [(0, 0, 0, 0), (4, 5, 6, 255), (0, 0, 0, 0), (0, 0, 0, 255)]
+        [
+            *((1, 2, 3, 255), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 255)),
+            *((0, 0, 0, 0), (4, 5, 6, 255), (0, 0, 0, 0), (0, 0, 0, 255)),
+        ]
     )
     assert blocks(image) == (
         "\x1b[0m\x1b[38;2;1;2;3m▀\x1b[0m\x1b[38;2;4;5;6m▄\x1b[0m "

@@ -7,8 +7,8 @@ import pytest
 
 from polyglance.gallery import Gallery, check_query, search
 from polyglance.gallery.exact import find
-from polyglance.gallery.known_words import hardly_known_words
 from polyglance.gallery.results import HARDLY_KNOWN, nothing_found
+from polyglance.gallery.suggestion import hardly_known_words
 from polyglance.runtime import ExportedModel, load, shipped
 
 

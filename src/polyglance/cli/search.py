@@ -194,9 +194,7 @@ def search_command(
             device=device,
         )
     if len(texts) > 1 and all(len(text.split()) == 1 and not is_image(text) for text in texts):
-        typer.echo(
-            f"note: searched as {len(texts)} queries; put a sentence in quotes", err=True
-        )
+        typer.echo(f"note: searched as {len(texts)} queries; put a sentence in quotes", err=True)
     for note in found.notes:
         typer.echo(f"note: {printable(note)}", err=True)
     if sheet is not None:

@@ -14,13 +14,12 @@ from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.consistent import ConsistentQueries, translate_to_all
 from polyglance.gallery.exclusion import exclusion_note
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.known_words import hardly_known_words
 from polyglance.gallery.library import library_model
 from polyglance.gallery.open import Images, open_gallery
 from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 from polyglance.gallery.scoring import Scorer, Scores
-from polyglance.gallery.suggestion import did_you_mean
+from polyglance.gallery.suggestion import did_you_mean, hardly_known_words
 from polyglance.numerics.devices import CPU, Device
 from polyglance.runtime import open_model
 
