@@ -62,6 +62,37 @@ def test_several_queries_name_themselves(run, model, folder):
     assert [line.split("\t")[2] for line in result.stdout.splitlines()] == ["dog", "hund"]
 
 
+def test_words_without_quotes_are_noted(run, model, folder):
+    note = "note: searched as 3 queries; put a sentence in quotes"
+    assert note in run("search", model, folder, "red", "dog", "hund", "--top", "1").stderr
+    for queries in (["dog"], ["red dog", "hund"], ["red dog hund"]):
+        assert "searched as" not in run("search", model, folder, *queries, "--top", "1").stderr
+
+
+def test_an_unknown_protocol_is_refused_before_the_search(model, folder, monkeypatch):
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("POLYGLANCE_GRAPHICS", "kity")
+    with pytest.raises(PolyglanceError, match="POLYGLANCE_GRAPHICS=kity: must be one of kitty"):
+        command.search_command(str(model), [str(folder), "red dog"])
+
+
+def test_a_copy_of_the_image_searched_for_is_found(run, model, folder):
+    original, copy = folder / "deep" / "0.PNG", folder / "deep" / "copy.png"
+    copy.write_bytes(original.read_bytes())
+    result = run("search", model, folder, "--like", original, "--top", "9")
+    paths = [line.split("\t")[1] for line in result.stdout.splitlines()]
+    assert paths[0] == str(copy)
+    assert str(original) not in paths
+    assert len(paths) == 4
+
+
+def test_copies_are_noted_on_a_pipe(run, model, folder):
+    (folder / "deep" / "copy.png").write_bytes((folder / "deep" / "0.PNG").read_bytes())
+    result = run("search", model, folder, "dog", "--top", "9")
+    assert "note: 1 image has copies, which --json lists" in result.stderr
+    assert "has copies" not in run("search", model, folder, "dog", "--json", "-").stderr
+
+
 def test_a_table_on_a_terminal(run, model, folder, monkeypatch, capsys):
     monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "300")
@@ -168,7 +199,7 @@ def test_copies_are_named_in_the_table(model, folder, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
     command.search_command(str(model), [str(folder), "red dog"], top=9, thumbnails=False)
     shown = capsys.readouterr().out
-    assert f"= {folder / 'deep' / 'copy.png'}" in shown
+    assert f"+1 copy: {folder / 'deep' / 'copy.png'}" in shown
     assert re.findall(r"^ *([0-9]+) +-?[0-9.]+ ", shown, re.M) == ["1", "2", "3", "4"]
 
 

@@ -226,6 +226,28 @@ def test_a_terminal_shows_the_closest_images(pictures, with_background, monkeypa
     assert len(search(with_background, pictures, "red dog", top=1)[0].closest) == 1
 
 
+def test_a_terminal_says_how_many_more_match(pictures, with_background, monkeypatch, capsys):
+    model = load(with_background)
+    vectors = model.background.images
+    add_background(with_background, Background(vectors, vectors, -100.0))
+    found = search(with_background, pictures, "red dog", top=2, show_progress=False)
+    assert found[0].as_dict()["matches"] == 6
+    print_hits(found)
+    assert "more" not in capsys.readouterr().err
+    monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True, raising=False)
+    print_hits(found)
+    assert capsys.readouterr().err == "4 more match; --top 6 shows them\n"
+    found = search(with_background, pictures, ["red dog", "dog"], top=5, show_progress=False)
+    print_hits(found)
+    assert capsys.readouterr().err == (
+        "'red dog': 1 more matches; --top 6 shows it\n'dog': 1 more matches; --top 6 shows it\n"
+    )
+    print_hits(search(with_background, pictures, "dog", top=6, show_progress=False))
+    assert capsys.readouterr().err == ""
+    everything = search(with_background, pictures, "dog", everything=True, show_progress=False)
+    assert "matches" not in everything[0].as_dict()
+
+
 def test_scores_are_calibrated_and_cut(run, pictures, with_background):
     model = load(with_background)
     paths = sorted(pictures.rglob("*.[pP]*"), key=lambda path: path.name)

@@ -152,6 +152,8 @@ def test_languages_by_what_was_trained_on_in_them(tmp_path):
 def test_mistakes(made, tmp_path):
     with pytest.raises(PolyglanceError, match="neither a run nor an exported model"):
         model_card(tmp_path)
+    with pytest.raises(PolyglanceError, match="nosuch: no such folder; a model is the folder of a"):
+        model_card(tmp_path / "nosuch")
     (tmp_path / "e.json").write_text('{"a": 1}')
     with pytest.raises(PolyglanceError, match="not an evaluation"):
         model_card(made / "run", [tmp_path / "e.json"])

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from polyglance.cli import demo
 from polyglance.cli.demo_queries import GENERAL_QUERIES, PHOTO_QUERIES
 from polyglance.core.languages import language_name
 from polyglance.data import photographs as module
 from polyglance.data.photographs import PHOTOGRAPHS, photographs
 from polyglance.errors import PolyglanceError
+from polyglance.gallery import Hit, Query, QueryResult
+from polyglance.gallery.hit import Cutoff
+from polyglance.gallery.sheets import sheet
 from polyglance.recipes import load_recipe, parse_overrides
 from tests.conftest import TOY
 from tests.everyday.conftest import write_picture
@@ -90,6 +94,32 @@ def test_the_users_images_are_searched(reads_all, pictures, tmp_path):
     assert "sample photos from pip packages" not in result.stdout
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == len(GENERAL_QUERIES)
     reads_all("demo", "--images", pictures, "--out", tmp_path / "out")  # its own folder again
+
+
+def test_the_folder_has_a_default(reads_all, pictures, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    reads_all("demo", "--images", pictures)
+    assert (tmp_path / "demo" / "sheet.png").is_file()
+
+
+def test_the_sheet_marks_images_below_the_cut_off(pictures, tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(sheet, "write_sheet", lambda path, rows, title: kept.extend(rows))
+    paths = sorted(pictures.rglob("*.[pP]*"))[:2]
+    hits = [
+        Hit(path, score, rank)
+        for rank, (path, score) in enumerate(zip(paths, (0.7, 0.1), strict=True), 1)
+    ]
+    cutoff = Cutoff("probability", 0.5)
+    query = Query("a dog", "en", ("a", "dog"), ())
+    found = [
+        QueryResult(query, hits, cutoff=cutoff),
+        QueryResult(query, hits[1:], cutoff=cutoff),
+        QueryResult(query, hits),
+    ]
+    demo._write_sheet(tmp_path / "sheet.png", found, [paths[1], paths[1], None], 2)
+    assert [row.hits for row in kept] == [hits[:1], hits[1:], hits]
+    assert [row.note for row in kept] == [None, "nothing here looks like that; the closest:", None]
 
 
 def test_questions_that_the_model_cannot_read_are_left_out(run, pictures, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from polyglance.errors import PolyglanceError
 from polyglance.gallery.graphics import protocol, thumbnails
 from polyglance.gallery.graphics.protocols import blocks, iterm2, kitty, sixel
 from tests.everyday.conftest import write_picture
@@ -102,12 +103,41 @@ def test_half_blocks_have_two_pixels_each():
     assert blocks(image) == ("\x1b[38;2;1;2;3;48;2;7;8;9m▀\x1b[38;2;4;5;6;48;2;10;11;12m▀\x1b[0m\n")
 
 
+def test_half_blocks_leave_the_background_where_there_is_no_image():
+    image = Image.new("RGBA", (4, 2))
+    image.putdata(
+        [
+            *((1, 2, 3, 255), (0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 0, 255)),
+            *((0, 0, 0, 0), (4, 5, 6, 255), (0, 0, 0, 0), (0, 0, 0, 255)),
+        ]
+    )
+    assert blocks(image) == (
+        "\x1b[0m\x1b[38;2;1;2;3m▀\x1b[0m\x1b[38;2;4;5;6m▄\x1b[0m "
+        "\x1b[38;2;0;0;0;48;2;0;0;0m▀\x1b[0m\n"
+    )
+
+
+def test_a_wide_image_has_no_black_bars(tmp_path):
+    Image.new("RGB", (60, 20), "white").save(tmp_path / "wide.png")
+    rows = next(thumbnails([tmp_path / "wide.png"], "blocks", 80)).splitlines()
+    assert "2;0;0;0" not in "".join(rows)
+    assert rows[0] == rows[-1] == "\x1b[0m " * 18 + "\x1b[0m"
+    assert rows[4].count("▀") == 18
+
+
+def test_an_unknown_protocol_is_refused():
+    with pytest.raises(PolyglanceError, match="POLYGLANCE_GRAPHICS=kity: must be one of kitty, i"):
+        protocol({"POLYGLANCE_GRAPHICS": "kity"})
+    assert protocol({"POLYGLANCE_GRAPHICS": "", "TERM": "dumb"}) == "none"
+    assert protocol({"POLYGLANCE_GRAPHICS": "Sixel"}) == "sixel"
+
+
 def test_thumbnails_stand_side_by_side_with_ranks(tmp_path):
     paths = [write_picture(tmp_path / f"{n}.png", n) for n in range(9)]
     rows = list(thumbnails([*paths[:3], tmp_path / "gone.png", *paths[4:]], "blocks", 80))
     assert [row.split() for row in rows[1::2]] == [["1", "2", "3", "4"], ["5", "6", "7", "8"]]
     assert rows[0].count("\n") == 9
-    assert rows[0].splitlines()[4].count("▀") == 4 * 18 + 3
+    assert rows[0].splitlines()[4].count("▀") == 4 * 18
     assert "38;2;128;128;128" in rows[0]  # a picture that is gone is grey
     assert list(thumbnails(paths, "none", 80)) == list(thumbnails(paths, "blocks", 10)) == []
     for name in ("kitty", "iterm2", "sixel"):

@@ -14,12 +14,18 @@ from polyglance.errors import PolyglanceError
 from polyglance.gallery.gallery import none_readable
 from polyglance.gallery.open import check_place
 from polyglance.gallery.query import check_queries
+from polyglance.runtime import load, shipped
 from tests.text.subword_models import sentence_model
 
 
 def test_texts_that_are_none() -> None:
     with pytest.raises(PolyglanceError, match="text 1 is None, of type NoneType; pass strings"):
         sentence_model().encode_text(["a", None])
+    for encode in (sentence_model().encode_text, load(shipped()).encode_text):
+        with pytest.raises(PolyglanceError, match="texts are None, of type NoneType; pass a str"):
+            encode(None)
+    with pytest.raises(PolyglanceError, match="texts are 3, of type int; pass a string or a list"):
+        sentence_model().unknown_words(3)
 
 
 def test_embeddings_of_other_dimensions() -> None:

@@ -1,12 +1,14 @@
 import pytest
 from PIL import features
 
+from polyglance.cli.demo_queries import GENERAL_QUERIES, PHOTO_QUERIES
+from polyglance.core.languages import language_name
 from polyglance.data.generated.scenes import make_scene
 from polyglance.data.generated.store import caption
 from polyglance.errors import PolyglanceError
 from polyglance.gallery.fonts import choose, find, font_for, has_glyphs
 from polyglance.gallery.fonts.choose import needs_shaping
-from polyglance.gallery.fonts.find import own_fonts, system_fonts
+from polyglance.gallery.fonts.find import SUBSETS, own_fonts, system_fonts
 
 needs_raqm = pytest.mark.skipif(not features.check("raqm"), reason="Pillow without libraqm")
 
@@ -30,6 +32,16 @@ def test_every_caption_of_the_generated_world_can_be_shown():
     assert hidden == []
 
 
+@needs_raqm
+@pytest.mark.usefixtures("no_system")
+def test_the_demos_queries_can_be_shown_without_any_other_font(monkeypatch):
+    monkeypatch.setattr(find, "find_spec", lambda _name: None)  # no matplotlib, no DejaVu
+    texts = [text for _, text, *_ in (*PHOTO_QUERIES, *GENERAL_QUERIES)]
+    assert [text for text in texts if font_for(text, 20) is None] == []
+    names = [language_name(code) for code, *_ in (*PHOTO_QUERIES, *GENERAL_QUERIES)]
+    assert [name for name in names if font_for(f"{name} · xx", 14) is None] == []
+
+
 @pytest.mark.usefixtures("no_system")
 @pytest.mark.parametrize("text", ["कुत्ता", "สุนัข", "龘", "dog 龘", "\U0001f436"])
 def test_a_text_that_no_font_has_gets_none(text):
@@ -37,7 +49,7 @@ def test_a_text_that_no_font_has_gets_none(text):
 
 
 def test_missing_glyphs_are_seen():
-    dejavu, subset = (choose._open(path, 20) for path in own_fonts())
+    dejavu, _, subset, *_ = (choose._open(path, 20) for path in own_fonts())
     assert has_glyphs(dejavu, "Příliš žluťoučký Hund, собака 1 ½")
     assert not has_glyphs(dejavu, "a 狗")
     assert has_glyphs(subset, "一只狗 dog")
@@ -57,7 +69,7 @@ def test_arabic_without_shaping_is_not_drawn(monkeypatch):
 
 
 def test_a_named_font_comes_first(tmp_path):
-    subset = list(own_fonts())[-1]
+    subset = next(path for path in own_fonts() if path.suffix == ".otf")
     assert font_for("dog", 20, [subset]).path == str(subset)
     bad = tmp_path / "bad.ttf"
     bad.write_bytes(b"no font")
@@ -85,7 +97,7 @@ def test_plain_fonts_come_first_and_none_draws_boxes_for_all(installed):
 
 
 def test_an_installed_font_shows_what_the_own_ones_lack(installed, monkeypatch):
-    subset = list(own_fonts())[-1]
+    subset = next(path for path in own_fonts() if path.suffix == ".otf")
     monkeypatch.setattr(choose, "own_fonts", tuple)
     installed("/no/such/font.ttf", str(subset))
     assert font_for("狗", 20).path == str(subset)
@@ -98,7 +110,8 @@ def test_missing_matplotlib_is_an_error(monkeypatch):
     with pytest.warns(UserWarning, match="pip install matplotlib"):
         assert font_for("龘", 20) is None
     find.system_fonts.cache_clear()
-    assert [path.name for path in own_fonts()] == ["polyglance-cjk.otf"]
+    assert tuple(path.name for path in own_fonts()) == SUBSETS
+    assert all(path.is_file() for path in own_fonts())
 
 
 @pytest.mark.parametrize(

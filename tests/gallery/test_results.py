@@ -41,11 +41,25 @@ def test_json_and_sheet(model, pictures, tmp_path):
     query |= {"score_kind": "cosine", "cutoff": None}
     skipped = {"path": str(broken), "reason": found.gallery.unreadable[0][1]}
     assert value == {
-        "model": None, "images": None, "pictures": 12, "skipped": [skipped], "queries": [query],
+        "model": None, "images": None, "image_count": 12, "pictures": 12, "skipped": [skipped],
+        "queries": [query],
     }  # fmt: skip
     assert found.write_sheet(tmp_path / "s.png", "a title") == []
     with Image.open(tmp_path / "s.png") as image:
         assert image.size == sheet_size(1, 2, True)
+
+
+def test_the_short_form(model, pictures):
+    found = search(model, pictures, ["red dog", "hund"], top=2)
+    best = [one.hits[0] for one in found]
+    shown = [f"{hit.path.name} ({hit.score:.2f})" for hit in best]
+    assert repr(found) == (
+        f"<SearchResults in 12 images, 'red dog': 2, best {shown[0]}; 'hund': 2, best {shown[1]}>"
+    )
+    assert repr(found.gallery) == "<Gallery of 12 images, embeddings (12, 8)>"
+    many = search(model, pictures, ["dog"] * 50, top=2)
+    assert repr(many).endswith("; …>")
+    assert len(repr(many)) < 250
 
 
 def test_queries_in_translation(model, pictures, tmp_path):

@@ -14,13 +14,15 @@ from polyglance.core.terminal import printable
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.gallery import Gallery, Query, QueryResult
+    from polyglance.gallery import Gallery, Hit, Query, QueryResult
 
 SHOWN = 5
 
 
 def demo_command(
-    out: Annotated[Path, typer.Option(help="Output folder for the contact sheet and other files.")],
+    out: Annotated[
+        Path, typer.Option(help="Output folder for the contact sheet and other files.")
+    ] = Path("demo"),
     images: Annotated[
         Path | None,
         typer.Option(
@@ -146,20 +148,27 @@ def _as_dict(result: "QueryResult") -> dict[str, Any]:
     return {**value, "hits": value["hits"][:SHOWN]}
 
 
+def _matching(result: "QueryResult") -> Sequence["Hit"]:
+    """The images that match, or all if the model has no threshold."""
+    if result.cutoff is None:
+        return result.hits
+    return [hit for hit in result.hits if hit.score >= result.cutoff.least]
+
+
 def _write_sheet(
     path: Path, found: Sequence["QueryResult"], targets: Sequence[Path | None], count: int
 ) -> None:
+    from polyglance.gallery.exact import CLOSEST
+    from polyglance.gallery.results import NOTHING
     from polyglance.gallery.sheets.sheet import SheetRow, undrawable_texts, write_sheet
 
-    rows = [
-        SheetRow(
-            result.query.text,
-            result.hits[:SHOWN],
-            result.query.language,
-            set() if target is None else {target},
-        )
-        for result, target in zip(found, targets, strict=True)
-    ]
+    rows = []
+    for result, target in zip(found, targets, strict=True):
+        hits, note = _matching(result)[:SHOWN], None
+        if not hits:
+            hits, note = result.hits[:CLOSEST], f"{NOTHING}; the closest:"
+        correct = set() if target is None else {target}
+        rows.append(SheetRow(result.query.text, hits, result.query.language, correct, note))
     framed = "; the right one is framed" if any(targets) else ""
     write_sheet(path, rows, f"{count} images, {len(rows)} queries{framed}")
     print_unshown(undrawable_texts([row.text for row in rows], ()))

@@ -1,6 +1,7 @@
 """`polyglance search`: rank images for sentences, or captions for images."""
 
 import json as json_module
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -144,6 +145,10 @@ def search_command(
     for file in font or []:
         if not has_file(file):
             raise PolyglanceError(f"{file}: no such font file")
+    if thumbnails and sys.stdout.isatty():
+        from polyglance.gallery.graphics import named_protocol
+
+        named_protocol()
     model, places = _places(model, [folder, *(queries or [])])
     if captions is not None:
         if null or show or like or without or everything:
@@ -161,6 +166,7 @@ def search_command(
         raise PolyglanceError("--split needs --captions DATASET")
     from polyglance.gallery import search
     from polyglance.gallery.open import check_place
+    from polyglance.gallery.query import is_image
 
     images, *texts = places
     check_place(Path(images))
@@ -187,6 +193,8 @@ def search_command(
             cache=cache,
             device=device,
         )
+    if len(texts) > 1 and all(len(text.split()) == 1 and not is_image(text) for text in texts):
+        typer.echo(f"note: searched as {len(texts)} queries; put a sentence in quotes", err=True)
     for note in found.notes:
         typer.echo(f"note: {printable(note)}", err=True)
     if sheet is not None:

@@ -35,8 +35,13 @@ def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = Fa
             if thumbnails and found.gallery.has_files:
                 _print_thumbnails([hit.path for hit in hits])
             _print_table(result.query.label, hits)
+            _print_rest(result, len(found) > 1)
         else:
             _print_lines(result, null, len(found) > 1)
+    copied = {hit.path for result in found for hit in result.hits if hit.copies}
+    if copied and not table:
+        some = "1 image has" if len(copied) == 1 else f"{len(copied)} images have"
+        typer.echo(f"note: {some} copies, which --json lists", err=True)
 
 
 def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
@@ -71,9 +76,22 @@ def _print_table(label: str, hits: "Sequence[Hit]") -> None:
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
     for hit in hits:
-        names = "\n= ".join(printable(path) for path in hit.paths)
+        names = printable(hit.path)
+        if hit.copies:
+            copies = "+1 copy" if len(hit.copies) == 1 else f"+{len(hit.copies)} copies"
+            names += f"\n{copies}: " + "\n".join(printable(path) for path in hit.copies)
         table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
+
+
+def _print_rest(result: "QueryResult", named: bool) -> None:
+    """How many more images match."""
+    more = (result.matches or 0) - len(result.hits)
+    if more > 0:
+        label = f"'{printable(result.query.label)}': " if named else ""
+        verb = "matches" if more == 1 else "match"
+        shows = "it" if more == 1 else "them"
+        typer.echo(f"{label}{more} more {verb}; --top {result.matches} shows {shows}", err=True)
 
 
 def open_files(paths: Sequence[Path]) -> None:

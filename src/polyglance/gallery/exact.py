@@ -19,7 +19,7 @@ from polyglance.gallery.open import Images, open_gallery
 from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
 from polyglance.gallery.scoring import Scorer, Scores
-from polyglance.gallery.suggestion import did_you_mean
+from polyglance.gallery.suggestion import did_you_mean, hardly_known_words
 from polyglance.numerics.devices import CPU, Device
 from polyglance.runtime import open_model
 
@@ -121,6 +121,7 @@ def search(
         notes.append(DRAWINGS)
     scores = None if joint is None else joint.scores(loaded, gallery)
     results = find(loaded, gallery, checked, top, scores, cache, everything)
+    notes += [note for result in results if (note := result.unknown_note)]
     notes += did_you_mean(loaded, gallery, results)
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
@@ -206,6 +207,8 @@ def find(
                 own.kind,
                 own.cutoff,
                 own.known,
+                () if own.cutoff is None else hardly_known_words(model, query, own.known),
+                None if hidden is None else len(shown),
             )
         )
     return found
@@ -214,7 +217,7 @@ def find(
 def _without_queries(
     gallery: Gallery, places: Sequence[Sequence[int]], query: Query
 ) -> Sequence[Sequence[int]]:
-    """The images other than those of the query, which nothing is more similar to than they are."""
+    """The images other than the files of the query themselves; copies of these are kept."""
     files = [one.file for one in (query, *query.like) if one.file is not None]
     if not files:
         return places
@@ -224,7 +227,8 @@ def _without_queries(
         path = Path(gallery.paths[row])
         return path.name in names and path.resolve() in own
 
-    return [rows for rows in places if not any(asked(row) for row in rows)]
+    others = ([row for row in rows if not asked(row)] for rows in places)
+    return [rows for rows in others if rows]
 
 
 def best_first(values: np.ndarray, top: int) -> np.ndarray:

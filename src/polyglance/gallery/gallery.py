@@ -32,6 +32,9 @@ class Gallery:
     reported: int = 0
     """How many of the unreadable images (the last ones) an earlier search has reported."""
 
+    def __repr__(self) -> str:
+        return f"<Gallery of {len(self)} images, embeddings {self.embeddings.shape}>"
+
     def __len__(self) -> int:
         return len(self.paths)
 

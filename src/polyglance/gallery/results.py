@@ -13,7 +13,9 @@ from polyglance.gallery.query import Query
 from polyglance.storage.files import write_json
 
 NOTHING = "nothing here looks like that"
-HARDLY_KNOWN = "the model hardly knows these words, try other words or another language"
+HARDLY_KNOWN = "the model hardly knows these words; try others, or another language"
+SHOWN = 3
+"""Queries in the short form of results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,11 @@ class QueryResult:
     """What the hits reach, unless all images were asked for; None if the model has no threshold."""
     known: bool = True
     """False if the model hardly knows the sentence."""
+    hardly_known: tuple[str, ...] = ()
+    """Words of the sentence that the model hardly knows."""
+    matches: int | None = None
+    """How many images match, shown or not, identical ones counted once; None if all images were
+    asked for, or the model has no threshold."""
 
     @property
     def nothing(self) -> bool:
@@ -41,7 +48,14 @@ class QueryResult:
     @property
     def message(self) -> str | None:
         """What to tell the user if no image matches."""
-        return nothing_found(self.known) if self.nothing else None
+        return nothing_found(self.known, self.hardly_known) if self.nothing else None
+
+    @property
+    def unknown_note(self) -> str | None:
+        """What to tell the user if images match, but the model hardly knows some of the words."""
+        if not self.hits or not self.hardly_known:
+            return None
+        return f"the model hardly knows {_quoted(self.hardly_known)} in '{self.query.text}'"
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -52,9 +66,11 @@ class QueryResult:
             "unknown_words": list(self.query.unknown),
             **self._mixture(),
             **problem,
+            **({"hardly_known": list(self.hardly_known)} if self.hardly_known else {}),
             **({} if self.message is None else {"message": self.message}),
             "score_kind": self.score_kind,
             "cutoff": None if self.cutoff is None else self.cutoff._asdict(),
+            **({} if self.matches is None else {"matches": self.matches}),
             **({} if self.hidden is None else {"hidden": self.hidden}),
             "hits": [_as_dict(hit) for hit in self.hits],
             **({"closest": [_as_dict(hit) for hit in self.closest]} if self.closest else {}),
@@ -65,10 +81,21 @@ class QueryResult:
         return {name: [one.text for one in found] for name, found in parts.items() if found}
 
 
-def nothing_found(known: bool) -> str:
-    """The message that no image matches, and why that may be so if the model hardly knows the
-    sentence."""
+def nothing_found(known: bool, words: Sequence[str] = ()) -> str:
+    """The message that no image matches, and why that may be so.
+
+    Args:
+        known: whether the model knows the sentence as a whole.
+        words: those of its words that the model hardly knows.
+    """
+    if words:
+        named = f"the model hardly knows {_quoted(words)}"
+        return f"{NOTHING}; {named}; try other words, or another language"
     return NOTHING if known else f"{NOTHING}; {HARDLY_KNOWN}"
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return ", ".join(f"'{word}'" for word in words)
 
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
@@ -103,13 +130,23 @@ class SearchResults:
     def __getitem__(self, number: int) -> QueryResult:
         return self.results[number]
 
+    def __repr__(self) -> str:
+        results = [
+            f"'{one.query.label}': {len(one.hits)}"
+            + (f", best {one.hits[0].path.name} ({one.hits[0].score:.2f})" if one.hits else "")
+            for one in self.results[:SHOWN]
+        ]
+        rest = ["…"] if len(self.results) > SHOWN else []
+        return f"<SearchResults in {len(self.gallery)} images, {'; '.join([*results, *rest])}>"
+
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         unreadable = self.gallery.unreadable
         return {
             "model": None if self.model is None else path_text(Path(self.model)),
             "images": None if self.images is None else path_text(Path(self.images)),
-            "pictures": len(self.gallery),
+            "image_count": len(self.gallery),
+            "pictures": len(self.gallery),  # the former name of `image_count`
             "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "queries": [result.as_dict() for result in self.results],
         }

@@ -1,8 +1,8 @@
-"""Did you mean …: another spelling of a query that matches the images better."""
+"""Advice on the words of a query: another spelling that matches better, and unknown words."""
 
 import threading
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,16 +13,32 @@ from polyglance.gallery.gallery import Gallery
 from polyglance.gallery.query import Query, check_query
 from polyglance.gallery.results import QueryResult
 from polyglance.gallery.scoring import Scorer
-from polyglance.text.spelling import Speller
+from polyglance.text.spelling import Speller, typos
+from polyglance.text.tokenizers.segment import is_unspaced
 
 if TYPE_CHECKING:
     from polyglance.models import Model
-    from polyglance.runtime import ExportedModel
+    from polyglance.runtime import Background, ExportedModel
+    from polyglance.text.embedders import Embedder
 
 BEST = 5
 """Number of best images whose mean score measures how well a query matches."""
-GAIN = 0.2
+GAIN = 0.1
 """Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
+CORRECT = 0.9
+"""Log-odds of being known from which a word is taken to be correct. This and the next two bounds
+were chosen on nouns of a lexicon, which should stay, and typos in words of captions."""
+SUGGESTED = -1.0
+"""Least log-odds of a suggested word."""
+BETTER_KNOWN = (2.0, 5.0)
+"""By how much these must exceed the log-odds of the other word, at one and at two typos."""
+SHORTEST = 3
+"""Shortest word that is tested, in letters."""
+FREQUENT = -10.0
+"""Log-probability from which a word is not tested: "the" resembles no caption either."""
+RARE = -15.0
+"""Log-probability below which a word is tested in a query that is known as a whole: it has no entry
+of its own in a vocabulary of subwords."""
 _UNWANTED = r'(?:^|(?<=\s))-(?:"[^"]*"|\S+)'
 _WORD = regex.compile(rf"{_UNWANTED}|(?P<word>[\p{{L}}\p{{M}}]+)")
 
@@ -31,7 +47,9 @@ class Suggester:
     """Suggests other spellings for a model's queries; thread-safe.
 
     Many words outside a vocabulary are correct: names, compounds, other languages. So a word is
-    replaced only if images match the other one better, or if the model does not know it at all.
+    replaced only if images match the other one better, or if the model does not know it at all. If
+    the background says how well words are known, the other word must also be known, and much
+    better: *receipt* is not a misspelt *recept*.
 
     Args:
         model: whose vocabulary is used, loaded when first needed.
@@ -56,21 +74,40 @@ class Suggester:
                 continue
             start, end = match.start() + shift, match.end() + shift
             head, tail = found[:start], found[end:]
-            others = [head + near + tail for near in self._near(word)]
+            others = [head + near + tail for near in self._near(word, language)]
             better = self._best(scorer, found, word, others, language)
             if better is not None:
                 found, shift = better, shift + len(better) - len(found)
         return None if found == text else found
 
-    def _near(self, word: str) -> list[str]:
+    def _near(self, word: str, language: str | None) -> list[str]:
         with self._lock:
-            return self._speller(word)
+            found = self._speller(word)
+        return self._better_known(word, found, language) if found else found
+
+    def _better_known(self, word: str, others: list[str], language: str | None) -> list[str]:
+        """Those of other words that the model knows much better, if its background can tell."""
+        background: Background | None = getattr(self.model, "background", None)
+        if background is None or background.chance is None:
+            return others
+        known = self.model.embedder.read([word, *others], language)
+        if any(unknown for _, unknown in known):
+            return others  # words without an embedding
+        from polyglance.evaluation.encoder import encode_quietly
+
+        vectors = np.asarray(encode_quietly(self.model, [word, *others], language))
+        own, *odds = background.known_log_odds(vectors).tolist()
+        if own > CORRECT:
+            return []
+        return [
+            other
+            for other, value in zip(others, odds, strict=True)
+            if value > SUGGESTED and value - own > BETTER_KNOWN[typos(word, other) > 1]
+        ]
 
     @cached_property
     def _speller(self) -> Speller:
-        embedder = self.model.embedder
-        words = embedder.common_words(self.model.languages)
-        return Speller(words, embedder.log_probability)
+        return _speller_of(self.model.embedder, tuple(self.model.languages))
 
     def _best(
         self, scorer: Scorer, text: str, word: str, others: list[str], language: str | None
@@ -99,6 +136,12 @@ class Suggester:
         return float(np.sort(scorer.standard(query))[-BEST:].mean())
 
 
+@lru_cache(2)
+def _speller_of(embedder: "Embedder", languages: tuple[str, ...]) -> Speller:
+    """The speller of a vocabulary, made once, as reading the vocabulary takes a while."""
+    return Speller(embedder.common_words(languages), embedder.log_probability)
+
+
 def did_you_mean(
     model: "Model | ExportedModel", gallery: Gallery, results: Sequence[QueryResult]
 ) -> list[str]:
@@ -118,3 +161,43 @@ def did_you_mean(
         if other is not None:
             notes.append(f"did you mean '{other}'?")
     return notes
+
+
+def hardly_known_words(
+    model: "Model | ExportedModel", query: Query, known: bool
+) -> tuple[str, ...]:
+    """The words of a query that the model, given each alone, hardly knows.
+
+    None if the model has no background that can tell, or no vocabulary of subwords.
+
+    Args:
+        model: with a background.
+        query: a sentence.
+        known: whether the model knows the sentence as a whole; only rare words are tested then.
+    """
+    background: Background | None = getattr(model, "background", None)
+    if background is None or background.chance is None or query.image is not None:
+        return ()
+    words = [match["word"] for match in _WORD.finditer(query.text)]
+    if known and len(words) == 1:
+        return ()
+    most = RARE if known else FREQUENT
+    rare = [word for word in dict.fromkeys(words) if word and _is_rare(model, word, most)]
+    if not rare:
+        return ()
+    from polyglance.evaluation.encoder import encode_quietly
+
+    try:
+        vectors = np.asarray(encode_quietly(model, rare, query.language))
+    except PolyglanceError:
+        return ()
+    known_ones = background.knows(vectors)
+    return tuple(word for word, one in zip(rare, known_ones, strict=True) if not one)
+
+
+def _is_rare(model: "Model | ExportedModel", word: str, most: float) -> bool:
+    """Whether a word is long enough to be tested, and its log-probability below `most`."""
+    if len(word) < SHORTEST or is_unspaced(word):
+        return False
+    forms = {word, word.lower(), word.capitalize()}
+    return -np.inf < max(map(model.embedder.log_probability, forms)) < most

@@ -29,7 +29,7 @@ from polyglance.numerics.similarity import comparable, scores
 from polyglance.recipes import Recipe
 from polyglance.recipes.schema.recipe import ONE_VECTOR
 from polyglance.text.embedders import Embedder, EncodedTexts, TextBatch
-from polyglance.text.reading import read_ids, warn_of_unknown
+from polyglance.text.reading import listed_texts, read_ids, warn_of_unknown
 from polyglance.vision.extraction.extract import check_images, extract, load_features
 from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles, check_files
@@ -142,7 +142,7 @@ class Model:
             batch_size: number of texts per batch.
             show_progress: None shows a progress bar in a terminal for long operations.
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = listed_texts(texts)
         tokens = self.tokens(texts, language)
         warn_of_unknown(self.embedder, texts, language, self.languages, stacklevel=3)
         return self.encode_tokens(tokens, language, batch_size, show_progress)
@@ -159,7 +159,7 @@ class Model:
             texts: n texts, or one.
             language: of all of them.
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = listed_texts(texts)
         return [unknown for _, unknown in self.embedder.read(texts, language)]
 
     def encode_tokens(

@@ -118,10 +118,14 @@ class Background:
 
     def knows(self, texts: np.ndarray) -> np.ndarray:
         """Whether it is not improbable that the model knows texts [m, D]."""
+        return logistic(self.known_log_odds(texts)) >= KNOWN
+
+    def known_log_odds(self, texts: np.ndarray) -> np.ndarray:
+        """Log-odds [m] that the model knows texts [m, D]; infinite without a `chance`."""
         if self.chance is None:
-            return np.ones(len(texts), bool)
+            return np.full(len(texts), np.inf)
         unit = normalise(texts)
-        return logistic(self.chance.given_known(unit, nearness(unit, self._unit_texts))) >= KNOWN
+        return self.chance.given_known(unit, nearness(unit, self._unit_texts))
 
     @cached_property
     def _unit_texts(self) -> np.ndarray:

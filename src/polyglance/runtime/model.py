@@ -21,7 +21,7 @@ from polyglance.runtime.encoding.text import TextSide, tower_of
 from polyglance.runtime.folders import check_model_folder, model_folder
 from polyglance.runtime.manifest import EMBEDDER, FILE, Manifest, SentenceFiles, read_manifest
 from polyglance.text.embedders import EncodedTexts, load_embedder
-from polyglance.text.reading import read_ids, warn_of_unknown
+from polyglance.text.reading import listed_texts, read_ids, warn_of_unknown
 from polyglance.vision.extraction.extract import check_images, load_features
 from polyglance.vision.extraction.features import Features
 
@@ -44,6 +44,12 @@ class ExportedModel:
             for code, own in manifest.towers.items()
         }
         self.images = ImageSide(folder, manifest)
+
+    def __repr__(self) -> str:
+        return (
+            f"<ExportedModel {self.recipe.name} in {self.folder}, {self.dim} dimensions, "
+            f"{len(self.languages)} languages, {self.precision}>"
+        )
 
     @property
     def id(self) -> str:
@@ -105,7 +111,7 @@ class ExportedModel:
             batch_size: texts per forward pass.
             show_progress: None shows a bar in a terminal if it takes long.
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = listed_texts(texts)
         tokens = read_ids(self.embedder, texts, language)
         warn_of_unknown(self.embedder, texts, language, self.languages, stacklevel=3)
         return self.encode_tokens(tokens, language, batch_size, show_progress)
@@ -145,7 +151,7 @@ class ExportedModel:
             texts: n texts, or one.
             language: of all texts.
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = listed_texts(texts)
         return [unknown for _, unknown in self.embedder.read(texts, language)]
 
     def encode_images(

@@ -13,6 +13,23 @@ SHOWN = 5
 """Most words and texts in a warning."""
 
 
+def listed_texts(texts: Sequence[str] | str) -> list[str]:
+    """One or several texts as a list; anything else is an error.
+
+    >>> listed_texts("a dog")
+    ['a dog']
+    """
+    if isinstance(texts, str):
+        return [texts]
+    try:
+        return list(texts)
+    except TypeError:
+        raise PolyglanceError(
+            f"texts are {texts!r:.40}, of type {type(texts).__name__}; pass a string or a list of "
+            "strings"
+        ) from None
+
+
 def read_ids(embedder: Embedder, texts: Sequence[str], languages: Languages) -> EncodedTexts:
     """Ids of texts; a text without words is an error.
 

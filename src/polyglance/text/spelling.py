@@ -96,7 +96,7 @@ class Speller:
                 if (own & ~letters).bit_count() > 2 or (letters & ~own).bit_count() > 2:
                     continue
                 ends = other[0] == word[0] or other[-1] == word[-1]
-                if ends and _distance(word, other) <= 2:
+                if ends and typos(word, other) <= 2:
                     yield other, SECOND + OTHER_LETTER
 
     @cached_property
@@ -137,12 +137,13 @@ def _letters(word: str) -> int:
     return found
 
 
-def _distance(one: str, other: str) -> int:
-    """Number of typos between two words; letters in another order are one.
+def typos(one: str, other: str) -> int:
+    """Number of typos between two words; letters in another order are one, and case is ignored.
 
-    >>> _distance("bycicle", "bicycle"), _distance("elephnat", "elephant")
+    >>> typos("bycicle", "bicycle"), typos("elephnat", "Elephant")
     (2, 1)
     """
+    one, other = one.lower(), other.lower()
     before: list[int] = []
     row = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):

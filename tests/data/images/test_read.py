@@ -269,7 +269,7 @@ def test_unreadable_file(tmp_path, monkeypatch):
 def test_heic_without_its_reader_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pillow_heif", None)
     (tmp_path / "a.HEIC").write_bytes(b"\0\0\0\x18ftypheic")
-    assert "pip install pillow-heif" in reason(tmp_path / "a.HEIC")
+    assert "pip install 'polyglance[media]'" in reason(tmp_path / "a.HEIC")
 
 
 def test_list_images(tmp_path):

@@ -179,7 +179,7 @@ def _register_heif(path: Path) -> None:
     try:
         from pillow_heif import register_heif_opener
     except ImportError:
-        raise ImageProblem(path, "HEIC needs 'pip install pillow-heif'") from None
+        raise ImageProblem(path, "HEIC needs pip install 'polyglance[media]'") from None
     register_heif_opener()
 
 

@@ -8,16 +8,25 @@ from importlib.util import find_spec
 from pathlib import Path
 
 _SPECIAL = re.compile("bold|italic|oblique|light|thin|black|heavy|medium|condensed|mono|serif")
+SUBSETS = (
+    "polyglance-latin.ttf",
+    "polyglance-cjk.otf",
+    "polyglance-devanagari.ttf",
+    "polyglance-thai.ttf",
+    "polyglance-arabic.ttf",
+)
+"""Fonts of the package: Latin and Cyrillic letters, and the other characters of the generated data
+and of the demo's queries."""
 _BOXES = "lastresort"
 """A font of macOS with a box for every character."""
 
 
 def own_fonts() -> Iterator[Path]:
-    """DejaVu Sans from matplotlib, then the font with the characters of the generated data."""
+    """DejaVu Sans from matplotlib, then the package's subset fonts."""
     spec = find_spec("matplotlib")
     if spec is not None and spec.origin:
         yield Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / "DejaVuSans.ttf"
-    yield Path(__file__).parent / "polyglance-cjk.otf"
+    yield from (Path(__file__).parent / name for name in SUBSETS)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Encodes an image as terminal output."""
 
 import base64
+from collections.abc import Sequence
 from io import BytesIO
 from itertools import groupby
 
@@ -9,6 +10,7 @@ from PIL import Image
 
 KITTY_CHUNK = 4096
 """Characters per command of kitty's protocol."""
+RESET = "\x1b[0m"
 COLOURS = 255
 BAND = 6
 """Rows of pixels per row of sixels."""
@@ -74,16 +76,26 @@ def _runs(values: np.ndarray) -> str:
 
 
 def blocks(image: Image.Image) -> str:
-    """Half blocks, one character per two pixels, one above the other, in 24-bit colour."""
-    pixels = np.asarray(image.convert("RGB"))
+    """Half blocks, one character per two pixels, one above the other, in 24-bit colour.
+
+    Where a pixel is transparent, the terminal's background shows.
+    """
+    pixels = np.asarray(image.convert("RGBA")).tolist()
     lines = []
     for upper, lower in zip(pixels[::2], pixels[1::2], strict=True):
-        line = "".join(
-            f"\x1b[38;2;{a[0]};{a[1]};{a[2]};48;2;{b[0]};{b[1]};{b[2]}m▀"
-            for a, b in zip(upper, lower, strict=True)
-        )
-        lines.append(line + "\x1b[0m\n")
+        line = "".join(_block(*pair) for pair in zip(upper, lower, strict=True))
+        lines.append(line + f"{RESET}\n")
     return "".join(lines)
+
+
+def _block(upper: Sequence[int], lower: Sequence[int]) -> str:
+    """A character of two pixels (red, green, blue, alpha)."""
+    above, below = (";".join(map(str, pixel[:3])) if pixel[3] else None for pixel in (upper, lower))
+    if above and below:
+        return f"\x1b[38;2;{above};48;2;{below}m▀"
+    if above or below:
+        return f"{RESET}\x1b[38;2;{above or below}m{'▀' if above else '▄'}"
+    return f"{RESET} "
 
 
 def _png(image: Image.Image) -> str:

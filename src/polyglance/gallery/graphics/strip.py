@@ -40,7 +40,7 @@ def thumbnails(paths: Sequence[Path], protocol: str, columns: int) -> Iterator[s
 def _shown(paths: Sequence[Path], protocol: str) -> str:
     unit = (1, 2) if protocol == "blocks" else CELL
     columns = len(paths) * (WIDTH + GAP) - GAP
-    image = Image.new("RGB", (columns * unit[0], HEIGHT * unit[1]))
+    image = Image.new("RGBA", (columns * unit[0], HEIGHT * unit[1]))
     for number, path in enumerate(paths):
         size = (WIDTH * unit[0], HEIGHT * unit[1])
         image.paste(_thumbnail(path, size), (number * (WIDTH + GAP) * unit[0], 0))
@@ -52,9 +52,10 @@ def _shown(paths: Sequence[Path], protocol: str) -> str:
 
 
 def _thumbnail(path: Path, size: tuple[int, int]) -> Image.Image:
-    """The whole image on black, or grey if it cannot be read."""
+    """The whole image on a transparent ground, or grey if it cannot be read."""
     try:
         with reading(path, max(size)) as image:
-            return ImageOps.pad(image, size, Image.Resampling.BICUBIC)
+            opaque = image.convert("RGBA")
+            return ImageOps.pad(opaque, size, Image.Resampling.BICUBIC, color=(0, 0, 0, 0))
     except ImageProblem:
-        return Image.new("RGB", size, EMPTY)
+        return Image.new("RGBA", size, (*EMPTY, 255))

@@ -6,6 +6,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 
+from polyglance.core.terminal import printable
+from polyglance.errors import PolyglanceError
+
 VARIABLE = "POLYGLANCE_GRAPHICS"
 """Environment variable that sets the protocol, or `none`, if detection is wrong."""
 PROTOCOLS = ("kitty", "iterm2", "sixel", "blocks", "none")
@@ -27,7 +30,7 @@ def protocol(
         ask: whether the terminal reports sixel support.
     """
     variables = os.environ if environment is None else environment
-    if (named := variables.get(VARIABLE, "").lower()) in PROTOCOLS:
+    if named := named_protocol(variables):
         return named
     term = variables.get("TERM", "").lower()
     names = [variables.get(key, "").lower() for key in ("TERM_PROGRAM", "LC_TERMINAL")]
@@ -44,6 +47,20 @@ def protocol(
     if any(one in term for one in _SIXEL) or (ask or knows_sixel)():
         return "sixel"
     return "blocks"
+
+
+def named_protocol(environment: Mapping[str, str] | None = None) -> str | None:
+    """The protocol that the environment sets, if any; an unknown one is an error.
+
+    Args:
+        environment: variables; those of the process by default.
+    """
+    variables = os.environ if environment is None else environment
+    named = variables.get(VARIABLE, "")
+    if named and named.lower() not in PROTOCOLS:
+        known = ", ".join(PROTOCOLS)
+        raise PolyglanceError(f"{VARIABLE}={printable(named)}: must be one of {known}")
+    return named.lower() or None
 
 
 def knows_sixel() -> bool:

@@ -21,7 +21,7 @@ from polyglance.runtime.card.facts import (
 )
 from polyglance.runtime.card.languages import listed_languages
 from polyglance.runtime.card.measured import bias_lines, evaluation_lines, speed_lines
-from polyglance.runtime.folders import RUN, model_folder
+from polyglance.runtime.folders import RUN, check_model_folder, model_folder
 from polyglance.runtime.manifest import is_exported, read_manifest
 from polyglance.runtime.origin import origin
 from polyglance.storage.files import has_file, read_json, read_jsonl
@@ -141,6 +141,8 @@ def keep_card(
 
 
 def _facts(folder: Path) -> ModelFacts:
+    if not folder.exists():
+        check_model_folder(folder)
     return _of_export(folder) if is_exported(folder) else _of_run(folder)
 
 
