@@ -28,19 +28,6 @@ def upgraded(changes: Changes) -> Changes:
     return upgrade(changes) if is_old(changes) else changes
 
 
-def is_v0_1_0(value: Any) -> bool:
-    """Whether any part of a study has overrides in the form of version 0.1.0.
-
-    Args:
-        value: content of the study file, as a mapping.
-    """
-    if isinstance(value, list):
-        return any(map(is_v0_1_0, value))
-    if not isinstance(value, Mapping):
-        return False
-    return is_old(value.get("overrides")) or any(map(is_v0_1_0, value.values()))
-
-
 def replaced(value: Any, mark: str, text: str | None) -> Any:
     """Replace a placeholder in all strings of a value, including keys.
 
