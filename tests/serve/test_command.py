@@ -20,7 +20,7 @@ import pytest
 from polyglance.library import Library, sync
 from tests.test_missing_packages import BLOCKED, ROOT
 
-TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
+TORCH = ["torch", "onnx", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
 TOKEN = "a-token-of-32-characters-or-such"
 
 

