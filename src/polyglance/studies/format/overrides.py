@@ -1,6 +1,7 @@
 """Overrides of a recipe, or of an experiment's settings, as mappings."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polyglance.recipes.merge import nested, parse_overrides
@@ -21,6 +22,29 @@ def read_changes(value: Any) -> Any:
         return nested(value)
     texts = isinstance(value, Sequence) and all(isinstance(text, str) for text in value)
     return parse_overrides(value) if texts and not isinstance(value, str) else value
+
+
+def override_texts(value: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Overrides as `path=value` strings, from either form.
+
+    >>> override_texts({"text": {"pooling": "max"}, "data.languages": ["en"]})
+    ['text.pooling=max', 'data.languages=["en"]']
+    """
+    if not isinstance(value, Mapping):
+        return list(value)
+    return [f"{path}={_text(leaf)}" for path, leaf in _leaves(nested(value))]
+
+
+def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, own in value.items():
+        if isinstance(own, Mapping) and own:
+            yield from _leaves(own, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", own
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def upgraded(changes: Changes) -> Changes:
