@@ -153,7 +153,7 @@ class PreparedStudy:
 
 
 def run_study(
-    study: str | Study,
+    study: str | Path,
     data: str | Path | None = None,
     options: StudyOptions = DEFAULTS,
     out: Path | None = None,
@@ -163,7 +163,7 @@ def run_study(
     Runs that failed are listed in the document's `failures`; the others are completed.
 
     Args:
-        study: the name of an included study, a YAML file, or the study itself.
+        study: the name of an included study, or a YAML file.
         data: dataset folder, CSV/Parquet or "generated"; None for a measured study.
         options: profile, seeds, rows, and where runs are.
         out: folder in which NAME.md, NAME.html and NAME.json are written; None writes none.
@@ -183,7 +183,7 @@ def run_study(
 
 
 def plan_states(
-    study: str | Study, data: str | Path | None = None, options: StudyOptions = DEFAULTS
+    study: str | Path, data: str | Path | None = None, options: StudyOptions = DEFAULTS
 ) -> "PlanStates":
     """What `run_study` would run, how long it would take, and what is missing; runs nothing.
 
@@ -196,7 +196,7 @@ def plan_states(
 
 
 def prepare_study(
-    study: str | Study,
+    study: str | Path,
     data: str | Path | None = None,
     options: StudyOptions = DEFAULTS,
     *,
@@ -215,8 +215,7 @@ def prepare_study(
     from polyglance.studies.running.migrate import migrate_runs
 
     started, source = time.monotonic(), "" if data is None else str(data)
-    name = study.title if isinstance(study, Study) else study
-    loaded = study if isinstance(study, Study) else load_study(study)
+    name, loaded = str(study), load_study(str(study))
     _check_data(loaded, name, source)
     if not lenient:
         choose_device(options.device)  # fail early
@@ -252,7 +251,7 @@ def _check_data(study: Study, name: str, data: str) -> None:
     """Raise if a study lacks data, or has no use for it."""
     measured = None if study.experiment is None else experiments.get(study.experiment)
     if not data and (measured is None or measured.data):
-        raise ArgumentError("`data` is needed: the images and captions")
+        raise ArgumentError("pass the images and captions with `data`")
     if data and measured is not None and not measured.data:
         raise ArgumentError(f"{name} needs no images; leave out `data`")
 
