@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from polyglance.alignment import align, evaluate_alignment
+from polyglance.alignment import AlignmentOptions, align, evaluate_alignment
 from polyglance.text.vectors.word_vectors import WordVectors, normalise_rows
 
 _UNIT = 1 << 30 if sys.platform == "darwin" else 1 << 20
@@ -63,22 +63,20 @@ def main() -> None:
     print(f"{options.words} × {options.dim} vectors, {len(train)} pairs: {peak():.2f} GiB")
     for method in ("svd", "rcsls"):
         wall, processor = time.perf_counter(), time.process_time()
-        alignment, steps = align(
-            source,
-            target,
-            train,
-            method,
+        how = AlignmentOptions(
+            method=method,
             neighbours=options.neighbours,
             iterations=options.iterations,
             rate=options.rate,
         )
+        alignment, steps = align(source, target, train, how)
         spent = f"{time.perf_counter() - wall:.1f} s"
         spent += f" ({time.process_time() - processor:.1f} s of processor)"
         fall = f", f {steps[0].objective:.4f} → " if steps else ""
         fall += f"{min(step.objective for step in steps):.4f}" if steps else ""
         print(f"{method:5} {spent}, peak {peak():.2f} GiB{fall}", flush=True)
         if len(test):
-            found = evaluate_alignment(alignment, source, target, test, options.neighbours)
+            found = evaluate_alignment(alignment, source, target, test, how)
             texts = [f"{way} P@1 {100 * score.at[1]:.1f} %" for way, score in found.items()]
             print(f"      {', '.join(texts)}, peak {peak():.2f} GiB", flush=True)
 

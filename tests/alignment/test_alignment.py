@@ -1,10 +1,19 @@
 """Alignments as files, and how they are learned and evaluated."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from polyglance.alignment import Alignment, align, evaluate_alignment, split_rows
-from polyglance.alignment.learn import dictionary_pairs, learn_alignment
+from polyglance.alignment import (
+    Alignment,
+    AlignmentOptions,
+    align,
+    evaluate_alignment,
+    learn_alignment,
+    split_rows,
+)
+from polyglance.alignment.learn import dictionary_pairs
 from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.text.vectors.word_vectors import (
     WordVectors,
@@ -29,23 +38,24 @@ def test_other_files_are_no_alignments(tmp_path):
 def test_neighbours_bound_the_pools_and_not_the_candidates():
     source, target, _ = languages(noise=0.3, seed=4)
     train, test = split_rows(np.stack([np.arange(300)] * 2, axis=1))
-    whole, steps = align(source, target, train, rate=1.0, show_progress=False)
-    part, _ = align(source, target, train, rate=1.0, neighbours=50, show_progress=False)
+    every = AlignmentOptions(rate=1.0, show_progress=False)
+    some = replace(every, neighbours=50)
+    whole, steps = align(source, target, train, every)
+    part, _ = align(source, target, train, some)
     assert not np.allclose(whole.matrix, part.matrix)
     assert steps[-1].objective < steps[0].objective
-    found = evaluate_alignment(part, source, target, test, neighbours=50, show_progress=False)
+    found = evaluate_alignment(part, source, target, test, some)
     assert found["nn"].words == 60
     shuffled = WordVectors(target.words, target.matrix[::-1].copy())
-    assert (
-        evaluate_alignment(part, source, shuffled, test, show_progress=False)["nn"].at[1]
-        < found["nn"].at[1]
-    )
+    wrong = evaluate_alignment(part, source, shuffled, test, every)
+    assert wrong["nn"].at[1] < found["nn"].at[1]
 
 
 def test_a_map_is_learned_from_a_dictionary_without_the_command():
     source, target, turn = languages(noise=0.05)
     pairs = [(f"a{i}", f"b{i}") for i in range(300)]
-    found = learn_alignment(source, target, pairs, method="svd", test_words=60, show_progress=False)
+    svd = AlignmentOptions(method="svd", show_progress=False)
+    found = learn_alignment(source, target, pairs, svd, test_words=60)
     assert (len(found.train), len(found.test), found.steps) == (240, 60, [])
     np.testing.assert_allclose(found.alignment.matrix, turn, atol=0.1)
     assert found.precision["svd"]["nn"].at[1] > 0.9 > found.precision["before"]["nn"].at[1]
@@ -54,8 +64,8 @@ def test_a_map_is_learned_from_a_dictionary_without_the_command():
         240,
         found.precision["svd"]["nn"].at[1],
     )
-    assert not learn_alignment(source, target, pairs, method="svd", show_progress=False).precision
+    assert not learn_alignment(source, target, pairs, svd).precision
     with pytest.raises(ArgumentError, match=r"too few to hold some out; .* raise `test_words`"):
-        learn_alignment(source, target, pairs, method="svd", test_words=0)
+        learn_alignment(source, target, pairs, svd, test_words=0)
     with pytest.raises(ArgumentError, match="specify the languages with `languages`"):
         dictionary_pairs("captions:generated", source, target)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyglance.alignment import procrustes, rcsls, rcsls_objective
+from polyglance.alignment import AlignmentOptions, procrustes, rcsls, rcsls_objective
 from polyglance.alignment.rcsls import SMALLEST_RATE, clip_spectrum
 from polyglance.text.vectors.word_vectors import normalise_rows
 from tests.alignment.planted import languages
@@ -60,7 +60,7 @@ def test_objective_is_homogeneous():
 def test_never_worse_than_its_start(seed, rate, spectral):
     matrix, data = problem(seed)
     start = clip_spectrum(matrix)
-    best, steps = rcsls(*data, start, iterations=6, rate=rate, spectral=spectral)
+    best, steps = rcsls(*data, start, AlignmentOptions(iterations=6, rate=rate, spectral=spectral))
     value = rcsls_objective(best, *data)[0]
     assert value <= rcsls_objective(start, *data)[0] + 1e-12
     assert value == pytest.approx(min(step.objective for step in steps if step.kept))
@@ -72,7 +72,7 @@ def test_goes_back_to_the_best_and_halves_the_rate():
     # Pairs that have nothing in common: the smallest objective is 0, and large steps miss it.
     best, data = problem(5, pairs=40, pool=60)
     rate = 400.0
-    found, steps = rcsls(*data, best, iterations=12, rate=rate)
+    found, steps = rcsls(*data, best, AlignmentOptions(iterations=12, rate=rate))
     value, gradient = rcsls_objective(best, *data)
     for step in steps[1:]:
         tried = best - rate * gradient
@@ -90,7 +90,8 @@ def test_goes_back_to_the_best_and_halves_the_rate():
 def test_ends_when_the_rate_is_too_small():
     source = np.eye(2)
     # With one neighbour, the pair itself, every objective is 0: nothing can be gained.
-    best, steps = rcsls(source, source, source, source, np.eye(2), k=1, iterations=99, rate=1.0)
+    options = AlignmentOptions(k=1, iterations=99, rate=1.0)
+    best, steps = rcsls(source, source, source, source, np.eye(2), options)
     np.testing.assert_array_equal(best, np.eye(2))
     assert steps[-1].rate / 2 < SMALLEST_RATE <= steps[-1].rate
     assert len(steps) < 20
@@ -101,6 +102,6 @@ def test_float32_stays_float32_and_gains_on_noisy_languages():
     pool = normalise_rows(target.matrix)
     data = (source.matrix[:200], pool[:200], source.matrix, pool)
     start = procrustes(*data[:2])
-    best, steps = rcsls(*data, start, rate=1.0)
+    best, steps = rcsls(*data, start, AlignmentOptions(rate=1.0))
     assert best.dtype == np.float32
     assert steps[-1].objective < steps[0].objective

@@ -8,6 +8,7 @@ from polyglance.cli import demo_train as demo
 from polyglance.data import CaptionedImage, load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.gallery import gallery_of_dataset
+from polyglance.gallery.sheets.languages import choose_queries, find_rows
 from polyglance.gallery.sheets.sheet import sheet_size
 from polyglance.models import Model
 from polyglance.storage.files import read_json, write_json
@@ -84,11 +85,11 @@ def test_a_folder_of_something_else_is_left_alone(run, tmp_path):
 def test_one_photograph_in_its_languages(made):
     model, part = Model.load(made[0] / "model"), load_dataset(WORLD).split("test")
     readable = set(part.paths())
-    photo, queries = demo.choose_queries(model, part, readable)
+    photo, queries = choose_queries(model, part, readable)
     assert photo == part.images[0]
     texts = {query.language: query.text for query in queries}
     assert texts == {code: kinds["translation"][0] for code, kinds in photo.captions.items()}
-    photo, _ = demo.choose_queries(model, part, readable - {part.path(photo)})
+    photo, _ = choose_queries(model, part, readable - {part.path(photo)})
     assert photo == part.images[1]
 
 
@@ -108,24 +109,23 @@ def test_languages_without_a_translation_are_left_out(made, tmp_path):
     ]
     save_folder(tmp_path / "few", photos)
     part = load_folder(tmp_path / "few")
-    photo, queries = demo.choose_queries(model, part, set(part.paths()))
+    photo, queries = choose_queries(model, part, set(part.paths()))
     assert (photo.image, [query.text for query in queries]) == ("2.jpg", ["a house"])
     save_folder(tmp_path / "few", [photos[0]])
     part = load_folder(tmp_path / "few")
     with pytest.raises(PolyglanceError, match="no image has a caption with words"):
-        demo.choose_queries(model, part, set(part.paths()))
+        choose_queries(model, part, set(part.paths()))
 
 
-def test_a_row_that_misses_says_the_rank(made, monkeypatch):
+def test_a_row_that_misses_says_the_rank(made):
     model, part = Model.load(made[0] / "model"), load_dataset(WORLD)
     gallery = gallery_of_dataset(model, part)
-    _, queries = demo.choose_queries(model, part, set(gallery.paths))
-    ranked = demo.find_rows(model, gallery, queries[:1], gallery.paths[0])[0].hits
-    first = demo.find_rows(model, gallery, queries[:1], ranked[0].path)[0]
+    _, queries = choose_queries(model, part, set(gallery.paths))
+    ranked = find_rows(model, gallery, queries[:1], gallery.paths[0], 8)[0].hits
+    first = find_rows(model, gallery, queries[:1], ranked[0].path, 8)[0]
     assert first.note is None
     assert first.correct == {ranked[0].path}
-    monkeypatch.setattr(demo, "SHOWN", 2)
-    third = demo.find_rows(model, gallery, queries[:1], ranked[2].path)[0]
+    third = find_rows(model, gallery, queries[:1], ranked[2].path, 2)[0]
     assert third.note == "the right image has rank 3"
     assert list(third.hits) == list(ranked[:2])
 

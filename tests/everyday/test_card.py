@@ -12,7 +12,7 @@ from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe, parse_overrides
 from polyglance.runtime import export_model, load
-from polyglance.runtime.card import keep_card, model_card
+from polyglance.runtime.card import CardSources, keep_card, model_card
 from polyglance.runtime.card.document import ModelFacts, _data, _reproduce, _summary, _title
 from tests.runtime.trained import trained
 
@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_scores_and_intervals_are_the_evaluations(made):
-    card = model_card(made / "run", [made / "e.json"])
+    card = model_card(made / "run", CardSources(evaluations=[made / "e.json"]))
     found = json.loads((made / "e.json").read_text())
     german = found["languages"]["de"]
     low, high = german["intervals"]["mr"]
@@ -51,7 +51,7 @@ def test_the_command_to_reproduce_gives_the_recipe(made):
 
 
 def test_a_run(made):
-    card = model_card(made / "run", licences=["pictures: CC0"], name="Mine")
+    card = model_card(made / "run", CardSources(licences=["pictures: CC0"], name="Mine"))
     assert card.startswith("# Mine\n")
     assert "- pictures: CC0" in card
     assert "Trained on `toy`" in card
@@ -156,12 +156,12 @@ def test_mistakes(made, tmp_path):
         model_card(tmp_path / "nosuch")
     (tmp_path / "e.json").write_text('{"a": 1}')
     with pytest.raises(PolyglanceError, match="not an evaluation"):
-        model_card(made / "run", [tmp_path / "e.json"])
+        model_card(made / "run", CardSources(evaluations=[tmp_path / "e.json"]))
     broken = json.loads((made / "e.json").read_text())
     del broken["languages"]["de"]["mr"]
     (tmp_path / "e.json").write_text(json.dumps(broken))
     with pytest.raises(PolyglanceError, match="damaged evaluation"):
-        model_card(made / "run", [tmp_path / "e.json"])
+        model_card(made / "run", CardSources(evaluations=[tmp_path / "e.json"]))
     assert not list(tmp_path.glob("*.md"))
 
 
@@ -193,11 +193,11 @@ def test_facts_are_kept_in_an_export(made, tmp_path):
     assert "| all | 7 | 50.0 | 0 | – |" in card
     assert "a nurse +0.25." in card
     assert "does not measure" not in card
-    assert "- others" in model_card(folder, licences=["others"])
+    assert "- others" in model_card(folder, CardSources(licences=["others"]))
     assert load(folder).id == before.id
     assert before.id in load(folder).ids
     with pytest.raises(PolyglanceError, match="not an exported model"):
-        keep_card(made / "run")
+        keep_card(made / "run", CardSources())
 
 
 def test_a_sentence_encoder_names_its_contamination(model_folder):

@@ -20,7 +20,7 @@ from tests.vision.networks.test_backbones import needs
 pytest.importorskip("lancedb")
 pytestmark = needs("efficientnet-lite0")
 ROOT = Path(__file__).parents[2]
-TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
+TORCH = ["torch", "onnx", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,14 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import change_recipe, check_recipe, load_recipe, recipe_names
+from polyglance.recipes import (
+    change_recipe,
+    check_recipe,
+    field_rows,
+    load_recipe,
+    recipe_names,
+)
 from polyglance.recipes.load import _read_packaged
 from polyglance.recipes.schema.effects import fields_with_effect, idle_settings
 from polyglance.recipes.schema.rules import RULES

@@ -4,10 +4,16 @@ import pytest
 from typer.testing import CliRunner
 
 from polyglance.cli import app
-from polyglance.cli.recipes import field_rows
 from polyglance.errors import PolyglanceError
 from polyglance.models.parameters import count_parameters
-from polyglance.recipes import Recipe, check_recipe, load_recipe, parse_overrides, recipe_names
+from polyglance.recipes import (
+    Recipe,
+    check_recipe,
+    field_rows,
+    load_recipe,
+    parse_overrides,
+    recipe_names,
+)
 from polyglance.recipes.merge import merge, nested
 
 

@@ -22,7 +22,7 @@ from polyglance.library import Library, sync
 from tests.everyday.conftest import write_picture
 from tests.test_missing_packages import BLOCKED, ROOT
 
-TORCH = ["torch", "onnx", "filelock", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
+TORCH = ["torch", "onnx", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
 TOKEN = "a-token-of-32-characters-or-such"
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyglance.alignment import align
+from polyglance.alignment import AlignmentOptions, align
 from polyglance.transfer.mixtures import (
     dictionary_mixtures,
     inflection_mixtures,
@@ -41,7 +41,7 @@ def test_words_are_looked_up_as_tokenizers_spell_them() -> None:
 def test_neighbours_are_the_nearest_by_csls(neighbours: int) -> None:
     source, target, _ = languages(count=60, dim=8, noise=0.2)
     rows = np.stack([np.arange(40)] * 2, axis=1)
-    alignment, _ = align(source, target, rows, "svd", show_progress=False)
+    alignment, _ = align(source, target, rows, AlignmentOptions(method="svd", show_progress=False))
     words = source.words[40:50]
     found = neighbour_mixtures(alignment, source, target, words, neighbours, 10.0)
     mapped, targets = alignment.apply(source.matrix), alignment.target(target.matrix)

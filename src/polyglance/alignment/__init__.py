@@ -8,7 +8,9 @@ from polyglance.alignment.dictionaries import (
     paired_rows,
     split_rows,
 )
+from polyglance.alignment.learn import LearnedAlignment, learn_alignment
 from polyglance.alignment.named import named_pairs
+from polyglance.alignment.options import AlignmentOptions
 from polyglance.alignment.procrustes import procrustes
 from polyglance.alignment.rcsls import RcslsStep, rcsls, rcsls_objective
 from polyglance.alignment.retrieval import Precision, precision, translation_ranks
@@ -17,6 +19,8 @@ from polyglance.text.dictionaries import read_pairs
 
 __all__ = [
     "Alignment",
+    "AlignmentOptions",
+    "LearnedAlignment",
     "Precision",
     "RcslsStep",
     "align",
@@ -24,6 +28,7 @@ __all__ = [
     "evaluate_alignment",
     "identical_pairs",
     "induced_pairs",
+    "learn_alignment",
     "named_pairs",
     "paired_rows",
     "parallel_captions",

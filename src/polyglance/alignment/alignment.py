@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polyglance.alignment.neighbours import mean_similarity
+from polyglance.alignment.options import DEFAULTS, AlignmentOptions
 from polyglance.alignment.procrustes import check_pairs, procrustes
 from polyglance.alignment.rcsls import RcslsStep, rcsls
 from polyglance.alignment.retrieval import (
@@ -27,7 +28,6 @@ from polyglance.text.vectors.word_vectors import (
     prepare_vectors,
 )
 
-METHODS = ("svd", "rcsls")
 _PURPOSE = "polyglance word alignment"
 
 
@@ -91,15 +91,8 @@ def align(
     source: WordVectors,
     target: WordVectors,
     rows: np.ndarray,
-    method: str = "rcsls",
-    centre: bool = False,
-    neighbours: int | None = None,
-    k: int = 10,
-    iterations: int = 10,
-    rate: float = 25.0,
-    spectral: bool = False,
+    options: AlignmentOptions = DEFAULTS,
     on_step: Callable[[RcslsStep], None] | None = None,
-    show_progress: bool | None = None,
 ) -> tuple[Alignment, list[RcslsStep]]:
     """Fit a map on pairs of rows: Procrustes, and for `rcsls` gradient descent starting from it.
 
@@ -107,41 +100,30 @@ def align(
         source: vectors to map, most frequent words first.
         target: vectors to map them onto.
         rows: word pairs [p, 2], a row of `source` and one of `target` each.
-        method: `svd` or `rcsls`.
-        centre: whether to subtract each language's mean vector.
-        neighbours: number of words, most frequent first, among which RCSLS finds neighbours; None
-            for all.
-        k: neighbours of RCSLS.
-        iterations: of RCSLS.
-        rate: first learning rate of RCSLS.
-        spectral: whether RCSLS clips singular values to 1.
+        options: the method, and its settings.
         on_step: called with every step of RCSLS.
-        show_progress: whether to show a progress bar; None for only on a terminal.
 
     Returns:
         The map, and the steps of RCSLS, none for `svd`.
     """
-    if method not in METHODS:
-        raise PolyglanceError(f"method '{method}': expected svd or rcsls")
     check_pairs(source.matrix[rows[:, 0]], target.matrix[rows[:, 1]])
-    means = [mean_row(normalise_rows(v.matrix)) if centre else None for v in (source, target)]
+    both = (source, target)
+    means = [mean_row(normalise_rows(v.matrix)) if options.centre else None for v in both]
     from_pool = prepare_vectors(source.matrix, means[0])
     to_pool = prepare_vectors(target.matrix, means[1])
     pairs = from_pool[rows[:, 0]], to_pool[rows[:, 1]]
     matrix, steps = procrustes(*pairs), list[RcslsStep]()
-    if method == "rcsls":
-        work = 2 * len(rows) * (iterations + 1)
-        with Bar("rcsls", work, "rows", show_progress) as bar:
+    if options.method == "rcsls":
+        work = 2 * len(rows) * (options.iterations + 1)
+        with Bar("rcsls", work, "rows", options.show_progress) as bar:
 
             def noted(step: RcslsStep) -> None:
                 bar.advance(0, note=f"iteration {step.iteration}, f {step.objective:.4f}")
                 if on_step is not None:
                     on_step(step)
 
-            near = from_pool[:neighbours], to_pool[:neighbours]
-            matrix, steps = rcsls(
-                *pairs, *near, matrix, k, iterations, rate, spectral, bar.advance, noted
-            )
+            near = from_pool[: options.neighbours], to_pool[: options.neighbours]
+            matrix, steps = rcsls(*pairs, *near, matrix, options, bar.advance, noted)
     return Alignment(matrix, means[0], means[1]), steps
 
 
@@ -150,9 +132,7 @@ def evaluate_alignment(
     source: WordVectors,
     target: WordVectors,
     rows: np.ndarray,
-    neighbours: int | None = None,
-    k: int = 10,
-    show_progress: bool | None = None,
+    options: AlignmentOptions = DEFAULTS,
 ) -> dict[str, Precision]:
     """Precision of word translation on held-out pairs, by `nn` and by `csls`.
 
@@ -163,16 +143,13 @@ def evaluate_alignment(
         source: vectors of the words to translate.
         target: vectors of the candidates.
         rows: held-out word pairs [p, 2].
-        neighbours: number of source words, most frequent first, for CSLS's hubness correction; None
-            for all.
-        k: neighbours of CSLS.
-        show_progress: whether to show a progress bar; None for only on a terminal.
+        options: the neighbours of CSLS, which are source words for its hubness correction.
     """
     words, gold = group_gold(rows[:, 0], rows[:, 1])
     targets = alignment.target(target.matrix)
     queries = alignment.apply(source.matrix[words])
     nearest = precision(translation_ranks(queries, targets, gold))
-    pool = alignment.apply(source.matrix[:neighbours])
-    with Bar("csls", len(targets), "words", show_progress) as bar:
-        hubness = mean_similarity(targets, pool, k, bar.advance)
+    pool = alignment.apply(source.matrix[: options.neighbours])
+    with Bar("csls", len(targets), "words", options.show_progress) as bar:
+        hubness = mean_similarity(targets, pool, options.k, bar.advance)
     return {"nn": nearest, "csls": precision(translation_ranks(queries, targets, gold, hubness))}

@@ -1,6 +1,6 @@
 """Learns a map between two files of word vectors from a named dictionary, and evaluates it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from polyglance.alignment.alignment import Alignment, align, evaluate_alignment
 from polyglance.alignment.dictionaries import best_rows, paired_rows, split_rows
 from polyglance.alignment.named import language_pair, named_pairs
+from polyglance.alignment.options import DEFAULTS, AlignmentOptions
 from polyglance.alignment.rcsls import RcslsStep
 from polyglance.alignment.retrieval import Precision
 from polyglance.errors import ArgumentError
@@ -63,19 +64,12 @@ def learn_alignment(
     source: WordVectors,
     target: WordVectors,
     pairs: Pairs,
+    options: AlignmentOptions = DEFAULTS,
     *,
-    method: str = "rcsls",
     train_words: int = 5000,
     test_words: int | None = None,
     seed: int | None = None,
     translations: int | None = None,
-    centre: bool = False,
-    neighbours: int | None = None,
-    k: int = 10,
-    iterations: int = 10,
-    rate: float = 25.0,
-    spectral: bool = False,
-    show_progress: bool | None = None,
 ) -> LearnedAlignment:
     """Fit a map with the pairs of a dictionary, and evaluate it on held-out pairs.
 
@@ -83,18 +77,11 @@ def learn_alignment(
         source: vectors to map, most frequent words first.
         target: vectors to map them onto.
         pairs: of the dictionary, a word of `source` first.
-        method: `svd` or `rcsls`.
+        options: how the map is fitted and evaluated.
         train_words: number of source words to learn from.
         test_words: number of further source words to evaluate on; None does not evaluate.
         seed: of a random choice of these words; None holds out the least frequent.
         translations: pairs per source word to learn from; None for all.
-        centre: whether to subtract each language's mean vector.
-        neighbours: number of words, most frequent first, among which neighbours are found.
-        k: neighbours of RCSLS and CSLS.
-        iterations: of RCSLS.
-        rate: first learning rate of RCSLS.
-        spectral: whether RCSLS clips singular values to 1.
-        show_progress: whether to show a progress bar; None for only on a terminal.
     """
     rows = paired_rows(pairs, source, target)
     train, test = split_rows(rows, train_words, test_words or 0, seed)
@@ -105,38 +92,24 @@ def learn_alignment(
         )
     if translations is not None:
         train = best_rows(train, translations)
-    found, steps = align(
-        source,
-        target,
-        train,
-        method,
-        centre,
-        neighbours,
-        k,
-        iterations,
-        rate,
-        spectral,
-        show_progress=show_progress,
-    )
+    found, steps = align(source, target, train, options)
     found.facts.update(
-        method=method,
+        method=options.method,
         pairs=len(train),
-        centre=centre,
-        neighbours=neighbours,
-        k=k,
-        spectral=spectral,
+        centre=options.centre,
+        neighbours=options.neighbours,
+        k=options.k,
+        spectral=options.spectral,
         objective=min((step.objective for step in steps if step.kept), default=None),
     )
     if not len(test):
         return LearnedAlignment(found, steps, train, test)
     maps = {"before": Alignment(np.eye(len(found.matrix), dtype=np.float32), *_means(found))}
-    if method == "rcsls":  # starts from the rotation
-        start = align(source, target, train, "svd", centre, show_progress=show_progress)
-        maps["svd"] = start[0]
-    maps[method] = found
+    if options.method == "rcsls":  # starts from the rotation
+        maps["svd"], _ = align(source, target, train, replace(options, method="svd"))
+    maps[options.method] = found
     scores = {
-        name: evaluate_alignment(one, source, target, test, neighbours, k, show_progress)
-        for name, one in maps.items()
+        name: evaluate_alignment(one, source, target, test, options) for name, one in maps.items()
     }
     found.facts["precision"] = {
         name: {way: score.at for way, score in own.items()} for name, own in scores.items()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyglance.alignment.neighbours import Advance, nearest
+from polyglance.alignment.options import DEFAULTS, AlignmentOptions
 from polyglance.alignment.procrustes import check_pairs
 
 SMALLEST_RATE = 1e-4
@@ -87,10 +88,7 @@ def rcsls(
     source_pool: np.ndarray,
     target_pool: np.ndarray,
     start: np.ndarray,
-    k: int = 10,
-    iterations: int = 10,
-    rate: float = 25.0,
-    spectral: bool = False,
+    options: AlignmentOptions = DEFAULTS,
     advance: Advance | None = None,
     on_step: Callable[[RcslsStep], None] | None = None,
 ) -> tuple[np.ndarray, list[RcslsStep]]:
@@ -104,23 +102,20 @@ def rcsls(
         source_pool: [s, d], all source vectors.
         target_pool: [t, d], all target vectors.
         start: [d, d].
-        k: neighbours in the objective.
-        iterations: maximum number; it stops early if the rate falls below 1e-4.
-        rate: first learning rate.
-        spectral: whether to clip singular values to 1 after every step.
+        options: with the neighbours, iterations and first learning rate.
         advance: called with the rows done since the last call, 2n per iteration.
         on_step: called with every step.
     """
     check_pairs(source, target)
-    best = clip_spectrum(start) if spectral else start
-    data = (source, target, source_pool, target_pool, k, advance)
+    best, rate = clip_spectrum(start) if options.spectral else start, options.rate
+    data = (source, target, source_pool, target_pool, options.k, advance)
     value, gradient = rcsls_objective(best, *data)
     steps = [RcslsStep(0, value, rate, True)]
     if on_step is not None:
         on_step(steps[0])
-    for iteration in range(1, iterations + 1):
+    for iteration in range(1, options.iterations + 1):
         tried = best - gradient * best.dtype.type(rate)
-        tried = clip_spectrum(tried) if spectral else tried
+        tried = clip_spectrum(tried) if options.spectral else tried
         new_value, new_gradient = rcsls_objective(tried, *data)
         kept = new_value < value
         steps.append(RcslsStep(iteration, new_value, rate, kept))

@@ -84,30 +84,34 @@ def align_command(
     reject_unused_options(context, ["test_words"], "--evaluate", evaluate)
     used = method == "rcsls" or evaluate
     reject_unused_options(context, NEIGHBOUR_OPTIONS, "--method rcsls or --evaluate", used)
-    from polyglance.alignment.learn import dictionary_pairs, learn_alignment
+    from polyglance.alignment import AlignmentOptions, learn_alignment
+    from polyglance.alignment.learn import dictionary_pairs
     from polyglance.text.vectors.read import read_vectors
     from polyglance.text.vectors.word_vectors import save_vectors
 
     from_, to = (read_vectors(path, words, lenient=lenient) for path in (source, target))
     _describe(source, from_)
     _describe(target, to)
+    options = AlignmentOptions(
+        method=method,
+        centre=centre,
+        neighbours=neighbours,
+        k=k,
+        iterations=iterations,
+        rate=rate,
+        spectral=spectral,
+    )
     with naming_options():
         pairs = dictionary_pairs(dictionary, from_, to, languages, lexicon)
         found = learn_alignment(
             from_,
             to,
             pairs,
-            method=method,
+            options,
             train_words=train_words,
             test_words=test_words if evaluate else None,
             seed=seed,
             translations=translations,
-            centre=centre,
-            neighbours=neighbours,
-            k=k,
-            iterations=iterations,
-            rate=rate,
-            spectral=spectral,
         )
     typer.echo(
         f"dictionary: {len(pairs)} pairs; {_sizes(found.train)} to learn from{_held(found.test)}"

@@ -41,18 +41,25 @@ def card_command(
 ) -> None:
     """Write a model card from a model's folder and its evaluation results."""
     check_outputs([out])
-    from polyglance.runtime.card import keep_card, model_card
+    from polyglance.runtime.card import CardSources, keep_card, model_card
     from polyglance.storage.files import atomic
 
-    facts = evaluation or [], licence or [], name, data, speed, biases
+    sources = CardSources(
+        evaluations=evaluation or (),
+        licences=licence or (),
+        name=name,
+        data=data,
+        speed=speed,
+        biases=biases,
+    )
     if keep:
         if model is None:
             raise PolyglanceError("--keep needs the folder of an exported model as MODEL")
-        keep_card(model, *facts)
+        keep_card(model, sources)
         typer.echo(f"kept in: {model}", err=True)
         if out is None:
             return
-    card = model_card(model, *facts)
+    card = model_card(model, sources)
     if out is None:
         typer.echo(card, nl=False)
         return

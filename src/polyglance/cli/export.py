@@ -11,7 +11,6 @@ from polyglance.cli.options import reject_unused_options
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
-    from polyglance.data import Dataset
     from polyglance.runtime.background import Background
     from polyglance.runtime.encoding.tables import Bits
     from polyglance.runtime.manifest import Manifest
@@ -105,6 +104,7 @@ def export_command(
 ) -> None:
     """Export a model to ONNX, to encode texts and images without torch."""
     from polyglance.data import load_dataset
+    from polyglance.data.hold_out import held_out_part
     from polyglance.runtime import add_background, background_of, load, model_folder
     from polyglance.text.embedders.subwords.texts import piece_texts
     from polyglance.text.lexicon import Lexicon
@@ -114,7 +114,7 @@ def export_command(
     unused = ["split", "lexicon"]
     reject_unused_options(context, unused, "--background DATA", background is not None)
     words = None if lexicon is None else Lexicon.open(lexicon)
-    data = None if background is None else _held_out(load_dataset(background, cache), split)
+    data = None if background is None else held_out_part(load_dataset(background, cache), split)
     if onnx is None:
         if data is None:
             raise PolyglanceError(
@@ -148,15 +148,6 @@ def export_command(
     if made.without_backbone:
         typer.echo(f"without the image network: {made.without_backbone}")
     typer.echo(f"model: {onnx}")
-
-
-def _held_out(dataset: "Dataset", split: str) -> "Dataset":
-    """A split; without a split "val", the part that fine-tuning holds out of "train"."""
-    from polyglance.data.hold_out import hold_out
-
-    if split == "val" and "train" in dataset.splits:
-        dataset = hold_out(dataset, split=split)
-    return dataset.split(split)
 
 
 def _report(found: "Background", made: "Manifest", split: str) -> None:

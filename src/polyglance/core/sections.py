@@ -139,6 +139,12 @@ def _is_open(annotation: Any) -> bool:
 
 
 @cache
+def fields_of(section: type[BaseModel]) -> frozenset[str]:
+    """The names of a section's fields."""
+    return frozenset(section.model_fields)
+
+
+@cache
 def field_of(schema: Any, name: str) -> Any:
     """The annotation of a field, or None if the schema has no such field."""
     if isinstance(schema, type) and issubclass(schema, BaseModel) and name in schema.model_fields:

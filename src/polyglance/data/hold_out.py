@@ -32,3 +32,13 @@ def hold_out(dataset: Dataset, share: float = 0.2, split: str = "val", seed: int
         for row, entry in enumerate(dataset.images)
     ]
     return replace(dataset, images=entries)
+
+
+def held_out_part(dataset: Dataset, split: str = "val") -> Dataset:
+    """The images of a split that training does not use.
+
+    If there is no split "val", it is what `hold_out` takes from "train", as fine-tuning does.
+    """
+    if split == "val" and "train" in dataset.splits:
+        dataset = hold_out(dataset, split=split)
+    return dataset.split(split)

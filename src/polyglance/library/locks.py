@@ -1,10 +1,11 @@
-"""Locks for one writer at a time; the system frees a lock when its process dies."""
+"""The lock of a library: one writer at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
+from polyglance.storage.locks import locked, locked_if_free
 
 
 class Locked(PolyglanceError):
@@ -20,16 +21,10 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
         wait: wait for the current holder; otherwise it is an error.
         name: of the lock file.
     """
-    with (folder / name).open("a") as handle:
-        try:
-            import fcntl
-        except ImportError:  # Windows: LanceDB's own checks of concurrent writes remain
-            yield
-            return
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
+    lock = locked(folder / name) if wait else locked_if_free(folder / name)
+    with lock as held:
+        if not (wait or held):
             raise Locked(
                 f"{folder}: another process is changing this library; wait until it has finished"
-            ) from None
+            )
         yield

@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from polyglance.core.documents import parse_yaml
-from polyglance.core.sections import field_of, section_of, variant_of, variants_of
+from polyglance.core.sections import field_of, fields_of, section_of, variant_of, variants_of
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import Recipe
 
@@ -31,13 +31,12 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any], schema: Any = Reci
     both = dict(below)
     for key, value in above.items():
         old, kind = below.get(key), field_of(schema, key)
-        if isinstance(old, Mapping) and isinstance(value, Mapping) and not _is_value(kind):
+        if isinstance(old, dict) and isinstance(value, dict) and not _is_value(kind):
             value = merge(old, value, variant_of(kind, {**old, **value}))
-            value = {
-                name: own
-                for name, own in value.items()
-                if name in above[key] or _has(kind, value, name)
-            }
+            known = _fields_of_kind(kind, value)
+            if known is not None:
+                known |= above[key].keys()
+                value = {name: own for name, own in value.items() if name in known}
         both[key] = value
     return both
 
@@ -86,12 +85,10 @@ def _is_value(annotation: Any) -> bool:
     return annotation is not None and not variants_of(annotation) and not section_of(annotation)
 
 
-def _has(annotation: Any, value: Mapping[str, Any], name: str) -> bool:
-    """Whether a section of this value's kind has the field; unknown kinds have all fields."""
-    variants = variants_of(annotation)
-    if not variants or value.get("kind") not in variants:
-        return True
-    return name in variants[str(value["kind"])].model_fields
+def _fields_of_kind(annotation: Any, value: Mapping[str, Any]) -> frozenset[str] | None:
+    """The fields of a section of this value's kind; None if it has no kinds, or is of none."""
+    variant = variants_of(annotation).get(value.get("kind", ""))
+    return None if variant is None else fields_of(variant)
 
 
 def _joined(below: Mapped, above: Mapped) -> Mapped:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from polyglance.core.sections import field_of, variant_of, variants_of
+from polyglance.core.sections import field_of, fields_of, variant_of, variants_of
 from polyglance.recipes.schema import Recipe
 
 Mapped = dict[str, Any]
@@ -137,10 +137,10 @@ def _pruned(value: Mapping[str, Any], schema: Any) -> Mapped:
     result: Mapped = {}
     for name, own in value.items():
         annotation = field_of(schema, name)
-        section = variant_of(annotation, own) if isinstance(own, Mapping) else None
+        section = variant_of(annotation, own) if isinstance(own, dict) else None
         if section is not None:
-            others = [variant.model_fields for variant in variants_of(annotation).values()]
-            foreign = {field for fields in others for field in fields} - set(section.model_fields)
+            every = frozenset[str]().union(*map(fields_of, variants_of(annotation).values()))
+            foreign = every - fields_of(section)
             own = _pruned({k: v for k, v in own.items() if k not in foreign}, section)
         result[name] = own
     return result

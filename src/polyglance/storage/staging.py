@@ -10,7 +10,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import TYPE_CHECKING
+
+from polyglance.storage.locks import locked_if_free, take_lock
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
 
 LOCK, NEW, OLD = "lock", "new", "old"
 PARTS = {LOCK, NEW, OLD}
@@ -41,7 +46,7 @@ def staged(target: Path, replace: bool = True) -> Iterator[Path]:
         yield staging
         _take_place(staging, target, holder, replace)
     finally:
-        lock.close()
+        lock.release()
         _remove(holder)
 
 
@@ -70,23 +75,23 @@ def _is_abandoned(holder: Path) -> bool:
         return False
     if not {path.name for path in holder.iterdir()} <= PARTS:
         return False
-    try:
-        with (holder / LOCK).open("r+") as handle:
-            return _lock(handle) is True
-    except FileNotFoundError:
+    if not (holder / LOCK).exists():
         empty = not any(holder.iterdir())  # its owner, if alive, creates another
         return empty or time.time() - holder.stat().st_mtime > FRESH_SECONDS
+    with locked_if_free(holder / LOCK) as free:
+        return free
 
 
-def _hold(target: Path) -> tuple[Path, IO[str]]:
-    """Create a hidden folder beside `target`; return it and its locked lock file."""
+def _hold(target: Path) -> "tuple[Path, BaseFileLock]":
+    """Create a hidden folder beside `target`; return it and the lock on it."""
     while True:
         holder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         with contextlib.suppress(FileNotFoundError):  # swept in between
-            handle = (holder / LOCK).open("w")
-            if _lock(handle) is not False and (holder / LOCK).exists():
-                return holder, handle
-            handle.close()
+            lock = take_lock(holder / LOCK)
+            if lock is not None:
+                if (holder / LOCK).exists():
+                    return holder, lock
+                lock.release()
 
 
 def _remove(holder: Path) -> None:
@@ -94,20 +99,6 @@ def _remove(holder: Path) -> None:
     for name in (NEW, OLD):
         shutil.rmtree(holder / name, ignore_errors=True)
     shutil.rmtree(holder, ignore_errors=True)
-
-
-def _lock(handle: IO[str]) -> bool | None:
-    """Take a lock that is released when the process dies; returns whether it was free."""
-    try:
-        import fcntl
-    except ImportError:  # Windows: unknown, so nothing is swept
-        return None
-    descriptor = handle.fileno()
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _take_place(new: Path, target: Path, holder: Path, replace: bool) -> None:

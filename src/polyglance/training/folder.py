@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from polyglance.data.dataset import Dataset, caption_file, dataset_fingerprint
 from polyglance.errors import PolyglanceError
 from polyglance.models.folder import CONFIG
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.storage.digest import content_digest, file_digest
 from polyglance.storage.files import atomic, has_file, read_json
+from polyglance.storage.locks import take_lock
 from polyglance.storage.staging import sweep_files
 
 _HELD = threading.local()
@@ -45,18 +44,17 @@ def lock_run(out: Path) -> Iterator[None]:
         yield
         return
     made = [folder for folder in (out, *out.parents) if not folder.exists()]
-    lock = FileLock(out / LOCK)
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise PolyglanceError(
-            f"{out}: another training{_owner(out)} is writing to this folder; wait for it to end, "
-            "or choose another --out"
-        ) from None
+        lock = take_lock(out / LOCK)
     except OSError as error:
         _remove(made)
         raise PolyglanceError(f"{out}: cannot be written ({error.strerror or error})") from None
+    if lock is None:
+        raise PolyglanceError(
+            f"{out}: another training{_owner(out)} is writing to this folder; wait for it to end, "
+            "or choose another --out"
+        )
     try:
         held.add(out.absolute())
         with atomic(out / OWNER, "w") as handle:

@@ -6,7 +6,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from polyglance.alignment import Alignment, align, best_rows, named_pairs, paired_rows
+from polyglance.alignment import (
+    Alignment,
+    AlignmentOptions,
+    align,
+    best_rows,
+    named_pairs,
+    paired_rows,
+)
 from polyglance.data.dataset import Dataset
 from polyglance.models import Model
 from polyglance.recipes.schema import Recipe, TransferRecipe
@@ -100,7 +107,7 @@ def align_pairs(
     rows = paired_rows(pairs, *both)
     if transfer.translations is not None:
         rows = best_rows(rows, transfer.translations)
-    found, _ = align(
-        *both, rows, transfer.method, neighbours=neighbours, iterations=transfer.iterations
+    options = AlignmentOptions(
+        method=transfer.method, neighbours=neighbours, iterations=transfer.iterations
     )
-    return found
+    return align(*both, rows, options)[0]

@@ -1,16 +1,19 @@
 """Planning: which runs a study needs, and what makes two of them the same."""
 
+import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from polyglance.core import documents
 from polyglance.data import CaptionedImage, load_dataset
 from polyglance.data.dataset import dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.recipes import Recipe, load_recipe, parse_overrides
+from polyglance.recipes import Recipe, load, load_recipe, parse_overrides
 from polyglance.recipes.schema import TrainingRecipe
-from polyglance.studies import Study, load_study, make_plan
+from polyglance.studies import Study, load_study, make_plan, study_names
 from polyglance.studies.format.needs import Need
 from polyglance.studies.keys.fingerprint import group_key, run_key
 from polyglance.studies.plan import DataFacts, count_runs
@@ -200,3 +203,44 @@ def test_kinds_come_from_column_row_and_study() -> None:
 def test_runs_are_counted_without_planning_every_seed(name: str, profile: str) -> None:
     named = load_study(name)
     assert count_runs(named, profile) == len(make_plan(named, profile).runs)
+
+
+def test_listing_reads_every_file_and_resolves_every_recipe_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed, resolved = Counter[str](), Counter[str]()
+    parse, resolve = documents._parse, load._load
+
+    def counting_parse(text: str, source: str, *more: object) -> dict:
+        parsed[source] += 1
+        return parse(text, source, *more)
+
+    def counting_resolve(name: str, overrides: object, *more: bool) -> Recipe:
+        assert len(more) == 2
+        resolved[json.dumps([name, overrides, more])] += 1
+        return resolve(name, overrides, *more)
+
+    documents._packaged.cache_clear()
+    load._read_packaged.cache_clear()
+    load._packaged.cache_clear()
+    monkeypatch.setattr(documents, "_parse", counting_parse)
+    monkeypatch.setattr(load, "_load", counting_resolve)
+    for _ in range(2):
+        for name in study_names():
+            listed = load_study(name)
+            assert all(count_runs(listed, profile) for profile in listed.profiles)
+    assert set(parsed.values()) == set(resolved.values()) == {1}
+    known = load._packaged.cache_info()
+    assert known.maxsize is not None
+    assert known.currsize < known.maxsize / 2
+
+
+def test_planning_all_seeds_resolves_the_recipes_of_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = load_study("translator-curve")
+    count_runs(listed, "paper")
+
+    def resolve(name: str, *more: object) -> Recipe:
+        raise AssertionError(f"{name} is resolved again")
+
+    monkeypatch.setattr(load, "_load", resolve)
+    assert len(make_plan(listed, "paper").runs) == count_runs(listed, "paper")

@@ -194,8 +194,10 @@ def test_a_failure_leaves_the_other_runs_alone(data: Path, tmp_path: Path) -> No
 def test_the_list_and_mistakes_of_the_command(data: Path, tmp_path: Path) -> None:
     listed = command("--list").stdout
     assert "vsepp-languages\tOne language or all together\tquick 8, standard 12, paper 12" in listed
-    with pytest.raises(PolyglanceError, match="with --data"):
-        command("vsepp-languages")
+    with pytest.raises(PolyglanceError, match="pass the images and captions with --data"):
+        command("vsepp-languages", "--out", tmp_path / "out")
+    with pytest.raises(PolyglanceError, match="gpo-synthetic needs no images; leave out --data"):
+        command("gpo-synthetic", "--data", data, "--plan")
     with pytest.raises(PolyglanceError, match="pass --out"):
         command("vsepp-languages", "--data", data)
     with pytest.raises(PolyglanceError, match="no row matches 'x'"):

@@ -13,7 +13,9 @@ from polyglance.errors import PolyglanceError
 from polyglance.recipes import Recipe, check_recipe, load_recipe, recipe_names
 from polyglance.runtime.background import read_background
 from polyglance.runtime.card.facts import (
+    NO_SOURCES,
     CardFacts,
+    CardSources,
     gather_facts,
     keep_facts,
     read_reports,
@@ -57,33 +59,18 @@ class ModelFacts:
     stored: CardFacts = field(default_factory=CardFacts)
 
 
-def model_card(
-    model: str | Path | None = None,
-    evaluations: Sequence[str | Path] = (),
-    licences: Sequence[str] = (),
-    name: str | None = None,
-    data: str | Path | None = None,
-    speed: str | Path | None = None,
-    biases: str | Path | None = None,
-) -> str:
+def model_card(model: str | Path | None = None, sources: CardSources = NO_SOURCES) -> str:
     """A card in Markdown; unknown facts are listed as such.
 
     Facts that `keep_card` stored in an export are used unless others are passed.
 
     Args:
         model: the folder of a run or an exported model; None or "base" is the included model.
-        evaluations: JSON files of `polyglance evaluate --json`, of captions or names; by default
-            the folder's `evaluation.json`.
-        licences: of the data and of pretrained parts, one line each.
-        name: the card's title; the recipe's by default.
-        data: the dataset that it was trained on, to group languages by their kind of text:
-            captions, sentences without images, or names of things.
-        speed: JSON of `benchmarks/runtime.py`.
-        biases: JSON of `benchmarks/biases.py`.
+        sources: of facts that the folder does not contain.
     """
     folder = model_folder(model)
     facts = _facts(folder)
-    given = gather_facts(facts.recipe, evaluations, licences, name, data, speed, biases)
+    given = gather_facts(facts.recipe, sources)
     known = given.over(facts.stored)
     reports = known.evaluations
     if not reports and has_file(folder / EVALUATION):
@@ -111,32 +98,19 @@ def model_card(
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def keep_card(
-    model: str | Path,
-    evaluations: Sequence[str | Path] = (),
-    licences: Sequence[str] = (),
-    name: str | None = None,
-    data: str | Path | None = None,
-    speed: str | Path | None = None,
-    biases: str | Path | None = None,
-) -> None:
+def keep_card(model: str | Path, sources: CardSources) -> None:
     """Store a card's facts in an exported model's folder, for its later cards.
 
     Facts that are stored already are kept unless others are passed. See `model_card`.
 
     Args:
         model: the folder of an exported model.
-        evaluations: JSON files of `polyglance evaluate --json`.
-        licences: one line each.
-        name: the card's title.
-        data: the dataset that it was trained on.
-        speed: JSON of `benchmarks/runtime.py`.
-        biases: JSON of `benchmarks/biases.py`.
+        sources: of the facts.
     """
     folder = Path(model)
     read_manifest(folder)
     facts = _facts(folder)
-    given = gather_facts(facts.recipe, evaluations, licences, name, data, speed, biases)
+    given = gather_facts(facts.recipe, sources)
     keep_facts(folder, given.over(facts.stored))
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,35 +45,47 @@ class CardFacts(BaseModel):
         return stored.model_copy(update=known)
 
 
-def gather_facts(
-    recipe: Recipe,
-    evaluations: Sequence[str | Path] = (),
-    licences: Sequence[str] = (),
-    name: str | None = None,
-    data: str | Path | None = None,
-    speed: str | Path | None = None,
-    biases: str | Path | None = None,
-) -> CardFacts:
-    """Facts from files; see `model_card`.
+@dataclass(frozen=True, kw_only=True)
+class CardSources:
+    """Where a card's facts come from that a model's folder does not contain.
 
     Args:
-        recipe: of the model.
-        evaluations: JSON files of `polyglance evaluate`.
-        licences: one line each.
-        name: the card's title.
-        data: the dataset that it was trained on.
+        evaluations: JSON files of `polyglance evaluate --json`, of captions or names; by default
+            the folder's `evaluation.json`.
+        licences: of the data and of pretrained parts, one line each.
+        name: the card's title; the recipe's by default.
+        data: the dataset that the model was trained on, to group languages by their kind of text:
+            captions, sentences without images, or names of things.
         speed: JSON of `benchmarks/runtime.py`.
         biases: JSON of `benchmarks/biases.py`.
     """
-    counts, missing = ({}, []) if data is None else count_languages(recipe, Path(data))
+
+    evaluations: Sequence[str | Path] = ()
+    licences: Sequence[str] = ()
+    name: str | None = None
+    data: str | Path | None = None
+    speed: str | Path | None = None
+    biases: str | Path | None = None
+
+
+NO_SOURCES = CardSources()
+
+
+def gather_facts(recipe: Recipe, sources: CardSources) -> CardFacts:
+    """Read the facts of a card."""
+    data, speed, biases = (
+        None if one is None else Path(one) for one in (sources.data, sources.speed, sources.biases)
+    )
+    counts, missing = ({}, []) if data is None else count_languages(recipe, data)
+    reports = [report for path in sources.evaluations for report in read_reports(Path(path))]
     return CardFacts(
-        name=name or "",
-        licences=list(licences),
+        name=sources.name or "",
+        licences=list(sources.licences),
         languages=counts,
         missing=missing,
-        evaluations=[report for path in evaluations for report in read_reports(Path(path))],
-        speed={} if speed is None else _speed(Path(speed)),
-        biases={} if biases is None else _biases(Path(biases)),
+        evaluations=reports,
+        speed={} if speed is None else _speed(speed),
+        biases={} if biases is None else _biases(biases),
     )
 
 

@@ -55,6 +55,7 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
 
     from polyglance.alignment import (
         Alignment,
+        AlignmentOptions,
         align,
         best_rows,
         evaluate_alignment,
@@ -82,14 +83,10 @@ def run(settings: AlignmentSettings, dataset: "Dataset", cache: Path | None) -> 
     if settings.method == "none":
         found = Alignment(np.eye(settings.dim, dtype=np.float32))
     else:
-        found, _ = align(
-            source,
-            target,
-            train,
-            settings.method,
-            iterations=settings.iterations,
-            spectral=settings.spectral,
+        options = AlignmentOptions(
+            method=settings.method, iterations=settings.iterations, spectral=settings.spectral
         )
+        found, _ = align(source, target, train, options)
     scores = evaluate_alignment(found, source, target, test)
     values = {
         f"{way}{at} {settings.pair}": 100 * scores[way.lower()].at[k]

@@ -1,6 +1,7 @@
 """Overrides of a recipe, or of an experiment's settings, as mappings."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from polyglance.recipes.merge import nested, parse_overrides
@@ -23,22 +24,32 @@ def read_changes(value: Any) -> Any:
     return parse_overrides(value) if texts and not isinstance(value, str) else value
 
 
+def override_texts(value: Mapping[str, Any] | Sequence[str]) -> list[str]:
+    """Overrides as `path=value` strings, from either form.
+
+    >>> override_texts({"text": {"pooling": "max"}, "data.languages": ["en"]})
+    ['text.pooling=max', 'data.languages=["en"]']
+    """
+    if not isinstance(value, Mapping):
+        return list(value)
+    return [f"{path}={_text(leaf)}" for path, leaf in _leaves(nested(value))]
+
+
+def _leaves(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, own in value.items():
+        if isinstance(own, Mapping) and own:
+            yield from _leaves(own, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", own
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def upgraded(changes: Changes) -> Changes:
     """Overrides of a recipe in the current form, converted from version 0.1.0 if necessary."""
     return upgrade(changes) if is_old(changes) else changes
-
-
-def is_v0_1_0(value: Any) -> bool:
-    """Whether any part of a study has overrides in the form of version 0.1.0.
-
-    Args:
-        value: content of the study file, as a mapping.
-    """
-    if isinstance(value, list):
-        return any(map(is_v0_1_0, value))
-    if not isinstance(value, Mapping):
-        return False
-    return is_old(value.get("overrides")) or any(map(is_v0_1_0, value.values()))
 
 
 def replaced(value: Any, mark: str, text: str | None) -> Any:

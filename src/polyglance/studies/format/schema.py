@@ -12,6 +12,7 @@ from polyglance.core.sections import Section
 from polyglance.errors import PolyglanceError
 from polyglance.evaluation.perturb.spec import Perturbation
 from polyglance.recipes.schema import TranslationRecipe
+from polyglance.recipes.v0_1_0 import is_old
 from polyglance.studies.format.overrides import read_changes
 
 COUNTED = {
@@ -397,7 +398,14 @@ class Study(Changes):
 
     @property
     def all_rows(self) -> list[Row]:
-        return [row for part in self.parts for row in part.rows]
+        return [*self.rows, *(row for part in self.sections for row in part.rows)]
+
+    @property
+    def is_v0_1_0(self) -> bool:
+        """Whether any overrides, and so the recipes, are in the form of version 0.1.0."""
+        trainings = [run for row in self.all_rows for run in row.runs]
+        every = [self, *self.profiles.values(), *self.sources.values(), *self.all_rows, *trainings]
+        return any(is_old(one.overrides) for one in every)
 
     @property
     def steps(self) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from polyglance.core.sections import Section
 from polyglance.data.dataset import Dataset
@@ -23,10 +23,21 @@ IMPORTED = "imported/"
 NOTHING: Mapping[str, str] = {}
 
 
-def training_fields(recipe: Recipe) -> Recipe:
-    """The recipe without fields that do not affect training, as stored with runs."""
-    words = {"name": "study", "paper": "", "summary": ""}
-    return recipe.model_copy(update={**words, "translation": None})
+def training_fields(recipe: Recipe, seed: int | None = None) -> Recipe:
+    """The recipe without fields that do not affect training, as stored with runs.
+
+    Args:
+        recipe: of a training.
+        seed: of the training; None is the recipe's.
+    """
+    changes: dict[str, Any] = {**_NO_TRAINING}
+    if seed is not None:
+        changes["training"] = recipe.training.model_copy(update={"seed": seed})
+    return recipe.model_copy(update=changes)
+
+
+_NO_TRAINING = {"name": "study", "paper": "", "summary": "", "translation": None}
+"""Fields that do not affect training, and what they are in a run's recipe."""
 
 
 def run_key(
@@ -99,14 +110,14 @@ def _revised(recipe: Recipe) -> dict[str, Any]:
 def _without_defaults(recipe: Recipe) -> dict[str, Any]:
     """The recipe's fields that differ from the default, or from the former default."""
     dumped = recipe.model_dump(mode="json", exclude_defaults=True)
-    every = recipe.model_dump(mode="json")
     for path, former in FORMER_DEFAULTS.items():
         section, _, name = path.rpartition(".")
-        place, own = dumped, every
+        place, own = dumped, cast(Any, recipe)
         for part in section.split("."):
-            place, own = place.setdefault(part, {}), own.get(part) or {}
-        if name in own and own[name] != former:
-            place[name] = own[name]
+            place, own = place.setdefault(part, {}), getattr(own, part, None)
+        value = getattr(own, name, former)
+        if value != former:
+            place[name] = value
         else:
             place.pop(name, None)
         if not place:

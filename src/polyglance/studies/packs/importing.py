@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 
-from polyglance.errors import PolyglanceError
+from polyglance.errors import ArgumentError, PolyglanceError
 from polyglance.storage.files import atomic, write_json
 from polyglance.studies.packs.content import MEASURES, Pack, PackedRun
 from polyglance.studies.packs.parts import as_lists
@@ -42,6 +43,37 @@ class ImportResult:
             f"{count} finished run{'s' * (count != 1)} imported" if count else "no run imported"
         )
         return f"{self.path}: {imported}{f'; it has {rest}' if rest else ''}"
+
+
+def pack_files(named: Sequence[Path], pack: Path | None = None) -> list[Path]:
+    """The packs to import runs from; a folder without packs is an error.
+
+    Args:
+        named: files, and folders of them.
+        pack: a file to be written, which is one of them if it exists; an error if it cannot be
+            written.
+    """
+    found: list[Path] = []
+    for path in named:
+        inside = sorted(path.glob("*.zip")) if path.is_dir() else [path]
+        if not inside:
+            raise ArgumentError(f"`packs` {path}: the folder has no .zip file written by `pack`")
+        found += [one for one in inside if one not in found]
+    if pack is not None:
+        _check_writable(pack)
+        found += [pack] if pack.exists() and pack not in found else []
+    return found
+
+
+def _check_writable(pack: Path) -> None:
+    if pack.is_dir() or pack.suffix.lower() != ".zip":
+        raise ArgumentError(f"`pack` {pack}: must end in .zip")
+    try:
+        pack.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=pack.parent):
+            pass
+    except OSError as error:
+        raise ArgumentError(f"`pack` {pack}: cannot be written ({error.strerror})") from None
 
 
 def import_runs(

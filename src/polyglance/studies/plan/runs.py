@@ -11,7 +11,6 @@ from polyglance.evaluation.reports.report import HUMAN_KINDS
 from polyglance.recipes import Recipe
 from polyglance.studies.format.measured import Trial, measure_of, trial_group
 from polyglance.studies.format.needs import Need, kinds_of
-from polyglance.studies.format.overrides import is_v0_1_0
 from polyglance.studies.format.schema import Column, Profile, Row, Study
 from polyglance.studies.keys.digests import Digests
 from polyglance.studies.keys.fingerprint import group_key
@@ -149,7 +148,7 @@ class Plan:
     @cached_property
     def is_v0_1_0(self) -> bool:
         """Whether the study, and so its recipes, is in the form of version 0.1.0."""
-        return is_v0_1_0(self.study.model_dump())
+        return self.study.is_v0_1_0
 
     def members(self, column: Column, row: Row, facts: DataFacts | None) -> list[str]:
         """The languages that a column averages over, or its measure.

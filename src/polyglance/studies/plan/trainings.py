@@ -52,9 +52,10 @@ def all_changes(
     changes = [study.overrides, profile.overrides, row.overrides, training.overrides, *special]
     if x is not None and study.curve is not None:
         changes.append(read_changes({study.curve.path: x}))
+    changes = [own for own in changes if own]
     if study.experiment is None:
         changes = [upgraded(own) for own in changes]
-    return [*changes, last]
+    return [*changes, last] if last else changes
 
 
 def add_run(
@@ -86,9 +87,8 @@ def add_run(
         else:
             own = [replaced(one, LANGUAGE, each) for one in changes]
             named = training.recipe or row.recipe or ""
-            recipe = training_fields(load_recipe(named, own, shared=True, before=plan.is_v0_1_0))
-            seeded = recipe.training.model_copy(update={"seed": seed})
-            recipe = recipe.model_copy(update={"training": seeded})
+            recipe = load_recipe(named, own, shared=True, before=plan.is_v0_1_0)
+            recipe = training_fields(recipe, seed)
             if seed == 0:
                 plan.recipes.setdefault(row.name, []).append((each, recipe))
             _check_languages(recipe, facts)

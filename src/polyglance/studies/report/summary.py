@@ -29,8 +29,8 @@ from polyglance.studies.findings.claims import (
     Verdict,
 )
 from polyglance.studies.format.schema import Study
-from polyglance.studies.report.regenerate import read_verdicts
-from polyglance.studies.report.render import LOOKS, table_line
+from polyglance.studies.report.regenerate import read_document, read_verdicts
+from polyglance.studies.report.render import LOOKS, table_line, write_report
 from polyglance.studies.report.tables import NONE, change
 
 FEW = 4
@@ -183,3 +183,25 @@ def _counted_papers(shown: list[Evidence]) -> str:
     found = sorted(item.paper for item in shown if item.paper is not None)
     digits = max(item.digits for item in shown)
     return f"{found[0]:+.{digits}f} to {found[-1]:+.{digits}f}" if found else NONE
+
+
+def regenerate_reports(folder: Path, pattern: str = "*") -> list[Path]:
+    """Write reports again from their JSON, and the tables of the folder's README.md from all.
+
+    Returns the reports' Markdown files, and README.md if its tables have changed.
+
+    Args:
+        folder: with NAME.json, and perhaps a README.md with tables.
+        pattern: wildcard of the reports' names.
+    """
+    names = [path for path in sorted(folder.glob("*.json")) if fnmatch(path.stem, pattern)]
+    if not names:
+        raise PolyglanceError(f"{folder}: no report matches '{pattern}' (NAME.json)")
+    written, page = [], folder / "README.md"
+    # Read all before writing the first: a damaged one leaves the folder unchanged.
+    for document in [read_document(path) for path in names]:
+        write_report(document, folder)
+        written.append(folder / f"{document.name}.md")
+    if page.is_file() and renew_summary(page, read_claims(folder)):
+        written.append(page)
+    return written

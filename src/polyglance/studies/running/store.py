@@ -14,6 +14,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.evaluation import load_report
 from polyglance.storage.digest import json_digest
 from polyglance.storage.files import read_json, write_json
+from polyglance.storage.locks import locked, locked_if_free
 from polyglance.storage.staging import sweep_files
 from polyglance.studies.format.needs import Need
 from polyglance.studies.plan import Run
@@ -21,6 +22,7 @@ from polyglance.studies.plan import Run
 T = TypeVar("T")
 WEIGHTS, NO_WEIGHTS = "model.safetensors", "no-weights.txt"
 """The same as in `models.folder`, which needs torch."""
+LOCK = "lock"
 Kind = Literal["crash", "mistake"]
 CRASH: Kind = "crash"
 MISTAKE: Kind = "mistake"
@@ -188,11 +190,7 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Lock this run against other processes; the lock is freed when a process dies."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("w") as handle:
-            with contextlib.suppress(ImportError):
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        with locked(self.path / LOCK):
             for folder in (self.path, self.path / "results"):
                 sweep_files(folder)
             yield
@@ -200,14 +198,5 @@ class RunFolder:
     @contextlib.contextmanager
     def unused(self) -> Iterator[bool]:
         """Whether no other process is working on this run; none can start within the block."""
-        with (self.path / "lock").open("w") as handle:
-            try:
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except ImportError:
-                pass
-            except OSError:
-                yield False
-                return
-            yield True
+        with locked_if_free(self.path / LOCK) as free:
+            yield free

@@ -6,11 +6,11 @@ from threading import Lock
 
 import numpy as np
 import torch
-from filelock import FileLock
 from torch import Tensor
 
 from polyglance.errors import PolyglanceError
 from polyglance.storage.digest import short_digest
+from polyglance.storage.locks import locked
 
 Compute = Callable[[Tensor, Tensor], Tensor]
 """Ids [B, T] with lengths [B] → states [B, D]."""
@@ -72,8 +72,7 @@ class FrozenStates:
         if len(self._rows) >= self.limit:
             return
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / LOCK):
+            with locked(self.folder / LOCK):
                 self._read()
                 new = [i for i, key in enumerate(keys) if key not in self._rows]
                 new = new[: max(0, self.limit - len(self._rows))]

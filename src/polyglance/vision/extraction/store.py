@@ -23,6 +23,7 @@ import numpy as np
 
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import has_file, read_json, refuse_pipe, write_json
+from polyglance.storage.locks import locked
 
 Form = Literal["global", "set"]
 
@@ -364,12 +365,7 @@ def _write_at(path: Path, offset: int, blocks: Iterable[Any]) -> None:
 def _writing(folder: Path) -> Iterator[None]:
     """Hold the folder's lock; a full disk or missing permission is a user error."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / LOCK).open("a") as handle:
-            with contextlib.suppress(ImportError):  # no fcntl on Windows
-                import fcntl
-
-                fcntl.flock(handle, fcntl.LOCK_EX)
+        with locked(folder / LOCK):
             yield
     except OSError as error:
         raise PolyglanceError(f"{folder}: cannot write features ({error.strerror})") from None
