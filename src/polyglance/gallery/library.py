@@ -1,14 +1,15 @@
 """The gallery of a library, or of a folder that a library covers."""
 
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polyglance.errors import MissingPackage, PolyglanceError
+from polyglance.errors import IndexWarning, MissingPackage, PolyglanceError
 from polyglance.gallery.gallery import Gallery
 from polyglance.library.filters import EVERYTHING, Filter
 from polyglance.library.library import Library
-from polyglance.library.locks import Locked
+from polyglance.library.locks import Locked, Unwritable
 from polyglance.library.record import thumbnail_key
 from polyglance.library.registered import library_of
 from polyglance.library.settings import is_library, read_settings
@@ -39,7 +40,8 @@ def library_gallery(
 ) -> Gallery | None:
     """The gallery of a library's folder, or of a folder covered by a library of this model.
 
-    The former is used as it is; the latter is synced first, unless another process is doing so.
+    The former is used as it is; the latter is synced first, unless another process is doing so or
+    the library is read-only.
     None if there is no such library.
 
     Args:
@@ -65,6 +67,9 @@ def library_gallery(
         before = len(report.unreadable) - report.fresh
     except Locked:
         pass
+    except Unwritable as error:
+        message = f"{error}; it is searched as it was last synced"
+        warnings.warn(message, IndexWarning, stacklevel=2)
     return _gallery(library, folder, before)
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,7 +109,8 @@ class Library:
         loaded, home = load_encoder(model)
         found = cls(place, loaded)
         if home not in ("", found.settings.model_folder):
-            found.change(model_folder=home)
+            with suppress(PolyglanceError):  # a read-only library cannot remember it
+                found.change(model_folder=home)
         return found
 
     @cached_property

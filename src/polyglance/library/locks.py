@@ -11,6 +11,10 @@ class Locked(PolyglanceError):
     """Another process is writing."""
 
 
+class Unwritable(PolyglanceError):
+    """The folder cannot be written to, as on a read-only drive."""
+
+
 @contextmanager
 def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[None]:
     """Hold the lock of a folder.
@@ -20,7 +24,13 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
         wait: wait for the current holder; otherwise it is an error.
         name: of the lock file.
     """
-    with (folder / name).open("a") as handle:
+    try:
+        opened = (folder / name).open("a")
+    except OSError as error:
+        raise Unwritable(
+            f"{folder}: cannot be written to ({error.strerror}), so it cannot be changed"
+        ) from None
+    with opened as handle:
         try:
             import fcntl
         except ImportError:  # Windows: LanceDB's own checks of concurrent writes remain
