@@ -34,11 +34,17 @@ def open_library(folder: Path, model: Path | None = None) -> "Library":
         return Library.open(folder, model)
 
 
-def sync_and_print(library: "Library", **options: Any) -> None:
-    """Sync a library and print the outcome."""
+def sync_and_print(library: "Library", again: bool = True, **options: Any) -> None:
+    """Sync a library and print the outcome.
+
+    Args:
+        library: to sync.
+        again: list unreadable files that were reported before.
+        options: of `sync`.
+    """
     from polyglance.library import sync
 
-    print_report(sync(library, **options))
+    print_report(sync(library, **options), again)
 
 
 @library_app.command("create")
@@ -119,7 +125,7 @@ def remove_command(library: Folder, paths: Places) -> None:
 
     opened = open_library(library)
     remove_places(opened, paths)
-    sync_and_print(opened)
+    sync_and_print(opened, again=False)
 
 
 @library_app.command("reembed")

@@ -25,10 +25,15 @@ def watch_command(
     from polyglance.library.syncing.watch import watch
 
     opened = open_library(library, model)
-    typer.echo(f"watching: {', '.join(map(printable, opened.settings.folders))}", err=True)
-    for report in watch(opened, poll=poll):
-        typer.echo(datetime.now().strftime("%H:%M:%S "), nl=False)
-        print_report(report)
+    noted: set[str] = set()
+    first = True
+    for report in watch(opened, poll=poll, tell=lambda text: typer.echo(printable(text), err=True)):
+        report.notes = [note for note in report.notes if note not in noted]
+        noted.update(report.notes)
+        if first or report.eventful:
+            typer.echo(datetime.now().strftime("%H:%M:%S "), nl=False)
+            print_report(report, again=first)
+        first = False
 
 
 @library_app.command("duplicates")

@@ -134,6 +134,14 @@ class Library:
         self.thumbnails.close()
         self.store, self.thumbnails = _open(self.folder, self.settings)
 
+    def refresh(self) -> None:
+        """Reload settings that other processes have changed, and what they refer to."""
+        before, self.settings = self.settings, read_settings(self.folder)
+        if (before.store, before.address) != (self.settings.store, self.settings.address):
+            self.reopen()
+        if before.model != self.settings.model:
+            self.__dict__.pop("model", None)  # the new one is loaded when it is needed
+
     def change(self, **changes: Any) -> None:
         """Change fields of the settings."""
         self.settings = changed(self.folder, **changes)

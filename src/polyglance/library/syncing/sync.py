@@ -43,6 +43,16 @@ class SyncReport:
     notes: list[str] = field(default_factory=list)
     """Other messages for the user."""
 
+    @property
+    def files(self) -> int:
+        """Number of files that were not as before."""
+        return self.added + self.changed + self.moved + self.copied + self.removed
+
+    @property
+    def eventful(self) -> bool:
+        """Whether anything was changed or is to be reported."""
+        return bool(self.files or self.fresh or self.notes)
+
 
 def sync(
     library: Library,
@@ -245,7 +255,7 @@ class _Sync:
         if self.doomed:
             rows = self.library.store.known()
             self.library.thumbnails.keep({thumbnail_key(row.id) for row in rows})
-        if report.added + report.changed + report.moved + report.copied + report.removed:
+        if report.files:
             self.library.store.optimise()
         kept = sorted(self.unreadable, key=lambda one: one[0] in before)
         report.unreadable += [*found.closed, *kept]
