@@ -177,7 +177,7 @@ def open_collection(
     library = _library(folder)
     roots = [os.path.abspath(folder)]
     if library is not None:
-        roots += library.settings.folders
+        roots += [one for one in library.settings.folders if one not in roots]
     found = Collection(loaded, gallery, roots)
     found.library = library
     return found
