@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from polyglance.errors import IndexWarning, PolyglanceError
-from polyglance.gallery.library import library_gallery
+from polyglance.gallery.library import library_images
 from polyglance.library import Library, sync
 from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.registered import register
@@ -119,9 +119,9 @@ def test_a_folder_of_a_library_is_searched_as_it_was_synced(
 
     monkeypatch.setattr(Path, "open", refused)
     with pytest.warns(IndexWarning, match="Read-only.*searched as it was last synced"):
-        found = library_gallery(model, folder)  # type: ignore[arg-type]
+        found = library_images(model, folder)  # type: ignore[arg-type]
     assert found is not None
-    assert [path.name for path in found.paths] == ["a.png"]
+    assert [path.name for path in found.gallery().paths] == ["a.png"]
 
 
 def test_commands(tmp_path: Path, model_folder: Path) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = False) -> None:
-    """Tables in a terminal; in a pipe `score<TAB>path`, with several queries also the query.
+    """Tables in a terminal; in a pipe `score<TAB>path`, with several queries also the query, and
+    for a frame of a video its second.
 
     Args:
         found: the results.
@@ -46,7 +47,8 @@ def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
             typer.echo(os.fsencode(hit.path) + b"\0", nl=False)
         else:
             score = f"{hit.score:.4f}\t".encode()
-            typer.echo(score + path_bytes(hit.path) + last.encode())
+            moment = "" if hit.second is None else f"\t{hit.second:g}"
+            typer.echo(score + path_bytes(hit.path) + last.encode() + moment.encode())
 
 
 def _print_thumbnails(paths: Sequence[Path]) -> None:
@@ -71,9 +73,21 @@ def _print_table(label: str, hits: "Sequence[Hit]") -> None:
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
     for hit in hits:
-        names = "\n= ".join(printable(path) for path in hit.paths)
+        moment = "" if hit.second is None else f" ({_moment(hit.second)})"
+        names = "\n= ".join(f"{printable(path)}{moment}" for path in hit.paths)
         table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
+
+
+def _moment(second: float) -> str:
+    """A position in a video.
+
+    >>> _moment(9.5), _moment(3725)
+    ('0:09', '1:02:05')
+    """
+    minutes, seconds = divmod(int(second), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def open_files(paths: Sequence[Path]) -> None:

@@ -24,7 +24,7 @@ class QueryResult:
     hits: list[Hit]
     hidden: int | None = None
     """Number of images below the threshold, which are not among the hits; None if the model has no
-    threshold."""
+    threshold, or if a library's index was searched, which does not look at all images."""
     closest: tuple[Hit, ...] = ()
     """If no image matches, the best of those below the threshold."""
     score_kind: ScoreKind | None = None
@@ -36,7 +36,7 @@ class QueryResult:
     @property
     def nothing(self) -> bool:
         """Whether no image matches."""
-        return bool(self.hidden) and not self.hits
+        return bool(self.hidden or self.closest) and not self.hits
 
     @property
     def message(self) -> str | None:
@@ -73,6 +73,8 @@ def nothing_found(known: bool) -> str:
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
     found: dict[str, Any] = {"rank": hit.rank, "score": hit.score, **path_fields(hit.path)}
+    if hit.second is not None:
+        found["second"] = hit.second
     if hit.similarity is not None:
         found["similarity"] = hit.similarity
     if hit.copies:
@@ -109,7 +111,7 @@ class SearchResults:
         return {
             "model": None if self.model is None else path_text(Path(self.model)),
             "images": None if self.images is None else path_text(Path(self.images)),
-            "pictures": len(self.gallery),
+            "pictures": len(self.gallery) if self.gallery.total is None else self.gallery.total,
             "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "queries": [result.as_dict() for result in self.results],
         }
