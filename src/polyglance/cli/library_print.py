@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 """Number of unreadable files listed."""
-_COUNTS = ("added", "changed", "moved", "copied", "removed", "unchanged")
+_COUNTS = ("added", "changed", "moved", "copied", "removed", "captioned", "unchanged")
 
 
 def print_report(report: "SyncReport", again: bool = True) -> None:

@@ -53,7 +53,7 @@ def world(tmp_path: Path) -> World:
 
 
 def counts(report: SyncReport) -> dict[str, int]:
-    names = ("added", "changed", "moved", "copied", "removed", "unchanged")
+    names = ("added", "changed", "moved", "copied", "removed", "captioned", "unchanged")
     return {name: value for name in names if (value := getattr(report, name))}
 
 
