@@ -226,6 +226,6 @@ def test_watch_until_it_is_interrupted(tmp_path: Path, model: Path) -> None:
     first, second, third, *rest = told.splitlines()
     assert first == f"watching: {tmp_path / 'pictures'}"
     assert second.startswith(f"skipped {tmp_path / 'pictures' / 'bad.jpg'}")
-    assert third == "(1 of them were skipped before)"
+    assert third == "(1 of them was skipped before)"
     assert rest[-1] == "interrupted"
     assert "skipped" not in "".join(rest)

@@ -1,7 +1,7 @@
 """`polyglance library`: folders of images, kept up to date and searched."""
 
 import json as json_module
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +91,11 @@ def create_command(
     if folders:
         add_places(made, folders)
     typer.echo(f"library: {printable(made.folder)}")
-    if folders or shards:
+    if shards is not None:
+        from polyglance.library import sync
+
+        print_report(replace(sync(made), added=made.store.count(), unchanged=0))
+    elif folders:
         sync_and_print(made)
 
 

@@ -30,6 +30,7 @@ def print_report(report: "SyncReport", again: bool = True) -> None:
     for path, reason in listed[:SHOWN]:
         typer.echo(f"skipped {printable(path)}: {printable(reason)}", err=True)
     if len(listed) > SHOWN:
-        typer.echo(f"… and {len(listed) - SHOWN:,} others", err=True)
+        typer.echo(f"… and {len(listed) - SHOWN:,} more", err=True)
     if reported:
-        typer.echo(f"({reported:,} of them were skipped before)", err=True)
+        was = "was" if reported == 1 else "were"
+        typer.echo(f"({reported:,} of them {was} skipped before)", err=True)

@@ -41,8 +41,15 @@ class Bar:
     """
 
     def __init__(
-        self, description: str, total: int, unit: str = "it", show: bool | None = None
+        self, description: str, total: int | None, unit: str = "it", show: bool | None = None
     ) -> None:
+        """
+        Args:
+            description: text before the bar.
+            total: number of steps; None if it is not known.
+            unit: of the rate, per second.
+            show: False for no bar.
+        """
         self.description, self.total, self.unit = description, total, unit
         self._console = Console(stderr=True)
         self.show = True if show is None else show
@@ -90,9 +97,12 @@ class Bar:
     def _log(self) -> None:
         self._last = time.monotonic()
         rate = self._done / max(self._last - self._start, 1e-9)
-        left = (self.total - self._done) / rate if rate else 0.0
-        text = f"{self.description} {self._done}/{self.total} {rate:.1f} {self.unit}/s"
-        print(f"{text}, {left:.0f} s left {self._note}".rstrip(), file=sys.stderr, flush=True)
+        total, left = "", ""
+        if self.total is not None:
+            seconds = (self.total - self._done) / rate if rate else 0.0
+            total, left = f"/{self.total}", f", {seconds:.0f} s left"
+        text = f"{self.description} {self._done}{total} {rate:.1f} {self.unit}/s{left}"
+        print(f"{text} {self._note}".rstrip(), file=sys.stderr, flush=True)
 
 
 def shows_bar(show: bool | None, count: int, least: int) -> bool:

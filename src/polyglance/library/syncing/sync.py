@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from polyglance.core.progress import Bar
+from polyglance.core.terminal import counted
 from polyglance.data.images.read import content_key
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.library.library import Library
@@ -150,8 +151,8 @@ class _Sync:
                 gone -= own
                 there = "no longer contains images" if os.path.exists(folder) else "does not exist"
                 self.report.notes.append(
-                    f"{folder}: {there}, so its {len(own)} images stay in the library; use "
-                    "--prune to remove them"
+                    f"{folder}: {there}, so the library keeps its {counted(len(own), 'image')}; "
+                    "use --prune to remove them"
                 )
         return gone
 
@@ -276,7 +277,7 @@ class _Sync:
         report.fresh = len(report.unreadable) - sum(path in before for path, _ in kept)
         for package, count in found.lacking.items():
             report.notes.append(
-                f"{count} files were skipped; 'pip install {package}' makes them readable"
+                f"skipped {counted(count, 'file')} that 'pip install {package}' makes readable"
             )
 
 
