@@ -40,7 +40,7 @@ def captions_of(folders: Iterable[str]) -> dict[str, tuple[Caption, ...]]:
 def _file(folder: str) -> Path | None:
     """The captions of a folder, if it is a dataset."""
     files = (Path(folder) / f"captions.jsonl{end}" for end in ("", ".gz"))
-    return next((file for file in files if file.is_file()), None)
+    return next((file for file in files if os.path.isfile(file)), None)
 
 
 class CaptionFiles:
@@ -59,7 +59,8 @@ class CaptionFiles:
         for folder in library.settings.folders:
             file = _file(folder)
             if file is not None:
-                self._now[folder] = stamp_of(file.stat())
+                with suppress(OSError):  # it has just been deleted
+                    self._now[folder] = stamp_of(file.stat())
 
     def refresh(self) -> int:
         """Give images the captions of files that have changed; the number of images concerned."""

@@ -73,7 +73,7 @@ def _near(
 ) -> Iterator[Duplicates]:
     hashes = np.array([record.perceptual_hash for record in images], np.uint64)
     # Few images have a similar hash, and only their embeddings are loaded.
-    rows = np.flatnonzero(_has_near(hashes, bits, show))
+    rows = np.flatnonzero(_has_near(hashes, bits, show)).tolist()
     vectors = library.store.vectors([images[row].id for row in rows])
     for group in _groups(hashes[rows], vectors, bits, similarity):
         own = tuple(images[rows[place]] for place in group)
