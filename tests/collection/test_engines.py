@@ -1,15 +1,19 @@
 """The same shards from processes and from Ray, with the package's own model."""
 
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import polyglance.collection.run as run_module
 import polyglance.collection.worker as worker_module
 from polyglance.collection import embed_collection
 from polyglance.collection.plan import Part
 from polyglance.collection.worker import Worker
+from polyglance.core.progress import Bar
 from polyglance.errors import PolyglanceError
 from polyglance.library import Filter, Library, sync
 from polyglance.library.shards import Shard, read_mark, shard_names
@@ -61,6 +65,37 @@ def test_a_source_without_images_leaves_the_folder_free(tmp_path: Path) -> None:
     write_folder(tmp_path / "in", 2)
     report = embed_collection(tmp_path / "in", tmp_path / "out", workers=1, show_progress=False)
     assert report.images == 2
+
+
+def test_ray_is_looked_for_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    write_folder(tmp_path / "in", 1)
+    with pytest.raises(PolyglanceError, match="the engine 'ray' needs the package 'ray'"):
+        embed_collection(tmp_path / "in", tmp_path / "out", engine="ray", show_progress=False)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("tar", [False, True])
+def test_the_total_is_shown_if_it_is_known(
+    tmp_path: Path, tar: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    totals = []
+
+    class Noted(Bar):
+        def __init__(self, description: str, total: int | None, *more: Any) -> None:
+            totals.append(total)
+            super().__init__(description, total, *more)
+
+    monkeypatch.setattr(run_module, "Bar", Noted)
+    monkeypatch.setitem(run_module.RUN, "processes", lambda *arguments: iter(()))
+    if tar:
+        write_tar(tmp_path / "in" / "a.tar", 2)
+    else:
+        write_folder(tmp_path / "in", 2)
+    embed_collection(tmp_path / "in", tmp_path / "out", show_progress=False)
+    assert totals == [None if tar else 2]
 
 
 def test_a_crash_costs_the_image_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_the_command_killed_and_called_again(
             time.sleep(0.05)
     process = command(*words)
     said, wrong = process.communicate()
-    assert (process.returncode, said) == (0, f"11 images, 1 problems: {out.place}\n"), wrong
+    assert (process.returncode, said) == (0, f"11 images, 1 problem: {out.place}\n"), wrong
     shards = [Shard(out, name, "parquet") for name in shard_names(out, "parquet")]
     rows = [row for shard in shards for row in shard.read(["path", "vector"]).to_pylist()]
     numbers = [int(Path(row["path"]).stem) for row in rows]

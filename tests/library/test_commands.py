@@ -34,8 +34,22 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **settings, "POLYGLANCE_MODEL": "/none"}
 
 
-def run(tmp_path: Path, *words: object, blocked: list[str] = TORCH, code: int = 0) -> str:
-    """What a command prints, whose exit code must be as told; of a failure, its stderr."""
+def run(
+    tmp_path: Path,
+    *words: object,
+    blocked: list[str] = TORCH,
+    code: int = 0,
+    told: bool = False,
+) -> str:
+    """What a command prints, whose exit code must be as said; of a failure, its stderr.
+
+    Args:
+        tmp_path: where it is run.
+        words: of the command.
+        blocked: packages that it cannot import.
+        code: its exit code.
+        told: give its stderr, also of a success.
+    """
     given = ", ".join(repr(str(word)) for word in words)
     script = BLOCKED.format(names=blocked) + MAIN.format(given)
     done = subprocess.run(
@@ -48,7 +62,11 @@ def run(tmp_path: Path, *words: object, blocked: list[str] = TORCH, code: int = 
     )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
-    return done.stdout if code == 0 else done.stderr
+    return done.stdout if code == 0 and not told else done.stderr
+
+
+def stderr(tmp_path: Path, *words: object) -> str:
+    return run(tmp_path, *words, told=True)
 
 
 def test_a_library_from_its_making_to_its_end(tmp_path: Path, model: Path) -> None:
@@ -81,6 +99,16 @@ def test_a_library_from_its_making_to_its_end(tmp_path: Path, model: Path) -> No
     match = library.search(first / "3.png")[0]
     assert (Path(match.record.path).name, round(match.score, 4)) == ("3.png", 1.0)
     assert len(library.search("a dog", top=2, language="en")) == 2
+
+
+def test_unreadable_files_are_listed_again_only_by_a_sync(tmp_path: Path, model: Path) -> None:
+    folder = tmp_path / "pictures"
+    for number in range(2):
+        save(folder / f"{number}.png", number)
+    (folder / "bad.jpg").write_bytes(b"none")
+    run(tmp_path, "library", "create", "mine", folder, "--model", model)
+    assert "skipped" in stderr(tmp_path, "library", "sync", "mine")
+    assert "skipped" not in stderr(tmp_path, "library", "remove", "mine", folder / "0.png")
 
 
 def test_mistakes(tmp_path: Path, model: Path) -> None:
@@ -173,6 +201,7 @@ def test_duplicates_and_export(tmp_path: Path, model: Path) -> None:
 def test_watch_until_it_is_interrupted(tmp_path: Path, model: Path) -> None:
     pytest.importorskip("watchfiles")
     save(tmp_path / "pictures" / "a.png", 0)
+    (tmp_path / "pictures" / "bad.jpg").write_bytes(b"none")
     run(tmp_path, "library", "create", "mine", "pictures", "--model", model)
     process = subprocess.Popen(
         [sys.executable, "-m", "polyglance", "library", "watch", "mine"],
@@ -194,5 +223,9 @@ def test_watch_until_it_is_interrupted(tmp_path: Path, model: Path) -> None:
     finally:
         process.kill()
     assert process.returncode == 130
-    assert told.endswith("interrupted\n")
-    assert "Traceback" not in told
+    first, second, third, *rest = told.splitlines()
+    assert first == f"watching: {tmp_path / 'pictures'}"
+    assert second.startswith(f"skipped {tmp_path / 'pictures' / 'bad.jpg'}")
+    assert third == "(1 of them was skipped before)"
+    assert rest[-1] == "interrupted"
+    assert "skipped" not in "".join(rest)

@@ -20,6 +20,7 @@ import pytest
 
 from polyglance.library import Library, sync
 from tests.everyday.conftest import write_picture
+from tests.library.read_only import read_only
 from tests.test_missing_packages import BLOCKED, ROOT
 
 TORCH = ["torch", "onnx", "matplotlib", "nltk", "scipy", "tensorboard", "transformers"]
@@ -27,12 +28,18 @@ TOKEN = "a-token-of-32-characters-or-such"
 
 
 def start(
-    tmp_path: Path, *words: object, blocked: list[str] = TORCH, **variables: str
+    tmp_path: Path,
+    *words: object,
+    blocked: list[str] = TORCH,
+    drive: Path | None = None,
+    **variables: str,
 ) -> subprocess.Popen:
+    """A service; `drive` is a folder that is read-only for it."""
     code = BLOCKED.format(names=blocked) + "from polyglance.cli import main; main()"
     own = {"PYTHONPATH": str(ROOT / "src"), "POLYGLANCE_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", code, "serve", *map(str, words)]
     return subprocess.Popen(
-        [sys.executable, "-c", code, "serve", *map(str, words)],
+        command if drive is None else read_only(drive, *command),
         env={**os.environ, **own, "OMP_NUM_THREADS": "1", **variables},
         cwd=tmp_path,
         stdout=subprocess.PIPE,
@@ -42,9 +49,11 @@ def start(
 
 
 @contextmanager
-def served(tmp_path: Path, *words: object, **variables: str) -> Iterator[tuple[str, list[str]]]:
+def served(
+    tmp_path: Path, *words: object, drive: Path | None = None, **variables: str
+) -> Iterator[tuple[str, list[str]]]:
     """The address of a service that runs, and its log, which is whole when it has ended."""
-    process, logged = start(tmp_path, *words, "--port", 0, **variables), list[str]()
+    process, logged = start(tmp_path, *words, "--port", 0, drive=drive, **variables), list[str]()
     assert process.stdout is not None
     assert process.stderr is not None
     # A pipe that nobody reads is full after some 64 kB, and a service that logs would wait.
@@ -107,6 +116,22 @@ def test_a_library_is_served_with_its_thumbnails_and_a_token(
         for hit in hits:
             small = get(address + hit["thumbnail"][1:], TOKEN)[1]
             assert small == kept[str(pictures / hit["path"])]
+
+
+def test_a_library_on_a_read_only_drive(tmp_path: Path, pictures: Path, model_folder: Path) -> None:
+    pytest.importorskip("lancedb")
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    library = Library.create(drive / "mine", model_folder)
+    library.change(folders=[str(pictures)])
+    sync(library, show_progress=False)
+    kept = {library.thumbnail(row.id) for row in library.store.known()}
+    library.close()
+    with served(tmp_path, "drive/mine", drive=drive) as (address, logged):
+        hits = json.loads(get(f"{address}v1/search?q=dog")[1])["hits"]
+        small = {get(address + hit["thumbnail"][1:])[1] for hit in hits}
+        assert small == kept
+    assert "Traceback" not in "".join(logged)
 
 
 def test_current_requests_are_answered_when_the_service_stops(

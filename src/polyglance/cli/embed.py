@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from polyglance.core.terminal import printable
+from polyglance.core.terminal import counted, printable
 from polyglance.errors import PolyglanceError, needed_by
 
 
@@ -70,12 +70,14 @@ def embed_command(
     report = embed_collection(
         source, out, model, engine.value, workers, kind.value, rows, column, thumbnails
     )
-    typer.echo(f"{report.images:,} images, {report.problems:,} problems: {printable(out)}")
+    counts = f"{counted(report.images, 'image')}, {counted(report.problems, 'problem')}"
+    typer.echo(f"{counts}: {printable(out)}")
     if report.problems:
         typer.echo(f"problems: {printable(out)}/problems.jsonl", err=True)
     if report.failed:
         place, reason = report.failed[0]
         raise PolyglanceError(
-            f"{len(report.failed)} parts could not be processed (the first: {place}, {reason}); "
+            f"{counted(len(report.failed), 'part')} could not be processed (the first: {place}, "
+            f"{reason}); "
             "run the command again to resume"
         )

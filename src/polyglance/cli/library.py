@@ -1,7 +1,7 @@
 """`polyglance library`: folders of images, kept up to date and searched."""
 
 import json as json_module
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,11 +34,17 @@ def open_library(folder: Path, model: Path | None = None) -> "Library":
         return Library.open(folder, model)
 
 
-def sync_and_print(library: "Library", **options: Any) -> None:
-    """Sync a library and print the outcome."""
+def sync_and_print(library: "Library", again: bool = True, **options: Any) -> None:
+    """Sync a library and print the outcome.
+
+    Args:
+        library: to sync.
+        again: list unreadable files that were reported before.
+        options: of `sync`.
+    """
     from polyglance.library import sync
 
-    print_report(sync(library, **options))
+    print_report(sync(library, **options), again)
 
 
 @library_app.command("create")
@@ -85,7 +91,11 @@ def create_command(
     if folders:
         add_places(made, folders)
     typer.echo(f"library: {printable(made.folder)}")
-    if folders or shards:
+    if shards is not None:
+        from polyglance.library import sync
+
+        print_report(replace(sync(made), added=made.store.count(), unchanged=0))
+    elif folders:
         sync_and_print(made)
 
 
@@ -119,7 +129,7 @@ def remove_command(library: Folder, paths: Places) -> None:
 
     opened = open_library(library)
     remove_places(opened, paths)
-    sync_and_print(opened)
+    sync_and_print(opened, again=False)
 
 
 @library_app.command("reembed")

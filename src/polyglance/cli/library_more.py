@@ -10,7 +10,7 @@ import typer
 from polyglance.cli.library import Folder, Model, library_app, open_library
 from polyglance.cli.library_print import print_report
 from polyglance.cli.outputs import check_outputs
-from polyglance.core.terminal import path_bytes, printable
+from polyglance.core.terminal import counted, path_bytes, printable
 
 
 @library_app.command("watch")
@@ -25,10 +25,15 @@ def watch_command(
     from polyglance.library.syncing.watch import watch
 
     opened = open_library(library, model)
-    typer.echo(f"watching: {', '.join(map(printable, opened.settings.folders))}", err=True)
-    for report in watch(opened, poll=poll):
-        typer.echo(datetime.now().strftime("%H:%M:%S "), nl=False)
-        print_report(report)
+    noted: set[str] = set()
+    first = True
+    for report in watch(opened, poll=poll, tell=lambda text: typer.echo(printable(text), err=True)):
+        report.notes = [note for note in report.notes if note not in noted]
+        noted.update(report.notes)
+        if first or report.eventful:
+            typer.echo(datetime.now().strftime("%H:%M:%S "), nl=False)
+            print_report(report, again=first)
+        first = False
 
 
 @library_app.command("duplicates")
@@ -65,7 +70,7 @@ def duplicates_command(
             kind = "equal" if group.exact else "near"
             typer.echo(f"{number}\t{kind}\t".encode() + path_bytes(Path(record.path)))
     more = sum(len(group.records) - 1 for group in found)
-    typer.echo(f"{len(found):,} groups, {more:,} redundant images", err=True)
+    typer.echo(f"{counted(len(found), 'group')}, {counted(more, 'redundant image')}", err=True)
 
 
 @library_app.command("export")
@@ -83,7 +88,7 @@ def export_command(
     check_format(out)
     check_outputs([out, vectors])
     count = export_library(open_library(library), out, vectors)
-    typer.echo(f"{count:,} images: {printable(out)}", err=True)
+    typer.echo(f"{counted(count, 'image')}: {printable(out)}", err=True)
 
 
 @library_app.command("copy")
@@ -110,6 +115,6 @@ def copy_command(
     report = copy_library(open_library(library), copy, store)
     register(copy)
     typer.echo(
-        f"{report.copied:,} images copied, {report.there:,} already there; all {report.compared:,} "
-        "were read back and verified"
+        f"{counted(report.copied, 'image')} copied, {report.there:,} already there; all "
+        f"{report.compared:,} were read back and verified"
     )

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def print_hits(found: "SearchResults", null: bool = False, thumbnails: bool = False) -> None:
-    """Tables in a terminal; in a pipe `score<TAB>path`, with several queries also the query.
+    """Tables in a terminal; in a pipe `score<TAB>path`, with several queries also the query, and
+    for a frame of a video its second.
 
     Args:
         found: the results.
@@ -51,7 +52,8 @@ def _print_lines(result: "QueryResult", null: bool, several: bool) -> None:
             typer.echo(os.fsencode(hit.path) + b"\0", nl=False)
         else:
             score = f"{hit.score:.4f}\t".encode()
-            typer.echo(score + path_bytes(hit.path) + last.encode())
+            moment = "" if hit.second is None else f"\t{hit.second:g}"
+            typer.echo(score + path_bytes(hit.path) + last.encode() + moment.encode())
 
 
 def _print_thumbnails(paths: Sequence[Path]) -> None:
@@ -76,7 +78,8 @@ def _print_table(label: str, hits: "Sequence[Hit]") -> None:
     table.add_column("score", justify="right")
     table.add_column("image", overflow="fold")
     for hit in hits:
-        names = printable(hit.path)
+        moment = "" if hit.second is None else f" ({_moment(hit.second)})"
+        names = f"{printable(hit.path)}{moment}"
         if hit.copies:
             copies = "+1 copy" if len(hit.copies) == 1 else f"+{len(hit.copies)} copies"
             names += f"\n{copies}: " + "\n".join(printable(path) for path in hit.copies)
@@ -92,6 +95,17 @@ def _print_rest(result: "QueryResult", named: bool) -> None:
         verb = "matches" if more == 1 else "match"
         shows = "it" if more == 1 else "them"
         typer.echo(f"{label}{more} more {verb}; --top {result.matches} shows {shows}", err=True)
+
+
+def _moment(second: float) -> str:
+    """A position in a video.
+
+    >>> _moment(9.5), _moment(3725)
+    ('0:09', '1:02:05')
+    """
+    minutes, seconds = divmod(int(second), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
 
 def open_files(paths: Sequence[Path]) -> None:

@@ -87,6 +87,12 @@ def outcome_of(worker: Worker, part: Part, progress: Callable[[int], None]) -> O
         return Outcome(part, None, str(error))
 
 
+def check_ray() -> None:
+    """Raise if Ray is not installed."""
+    with needed_by("the engine 'ray'", "ray"):
+        import ray  # noqa: F401
+
+
 def run_ray(
     place: str, parts: Sequence[Part], workers: int | None, progress: Callable[[int], None]
 ) -> Iterator[Outcome]:
@@ -98,8 +104,7 @@ def run_ray(
         workers: number of actors; by default one per core of the cluster.
         progress: called with the number of images done, part by part.
     """
-    with needed_by("the engine 'ray'", "ray"):
-        import ray
+    import ray
 
     # Without the dashboard, an unneeded web server.
     ray.init(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from polyglance.collection.engines import ENGINES, RUN
+from polyglance.collection.engines import ENGINES, RUN, check_ray
 from polyglance.collection.plan import PARTS, Part, done_parts, extend_plan, read_plan
 from polyglance.collection.sources import find_parts
 from polyglance.collection.work import PROBLEMS
@@ -67,6 +67,8 @@ def embed_collection(
     """
     if engine not in ENGINES or kind not in FORMATS or rows < 1:
         raise PolyglanceError(f"engine '{engine}', kind '{kind}', rows {rows}: not supported")
+    if engine == "ray":
+        check_ray()
     folder = Folder(out)
     with _alone(folder):
         mark = _begin(folder, absolute(source), model, kind, rows, column, thumbnails)
@@ -152,7 +154,8 @@ def _embed(
 ) -> None:
     if not todo:
         return
-    total = sum(len(part.names) for part in todo)
+    # How many images tars and tables have is not known before they are read.
+    total = sum(len(part.names) for part in todo) if all(part.names for part in todo) else None
     with Bar("embed", total, "img", show) as bar:
         for part, counts, failed in RUN[engine](folder.place, todo, workers, bar.advance):
             if counts is None:

@@ -63,7 +63,7 @@ class Bar:
 
     Args:
         description: what is being done, shown before the bar.
-        total: number of units.
+        total: number of units; None if it is not known.
         unit: name of a unit, in the rate.
         show: False shows nothing; None is True.
 
@@ -72,7 +72,7 @@ class Bar:
     """
 
     def __init__(
-        self, description: str, total: int, unit: str = "it", show: bool | None = None
+        self, description: str, total: int | None, unit: str = "it", show: bool | None = None
     ) -> None:
         self.description, self.total, self.unit = description, total, unit
         self._console = Console(stderr=True)
@@ -114,7 +114,7 @@ class Bar:
         """Advance by `steps`; `note` replaces the text after the bar."""
         self._done += steps
         self._note = self._note if note is None else note
-        if self._listener is not None:
+        if self._listener is not None and self.total is not None:
             self._listener(self._done, self.total)
         if self._live is not None:
             self._live.update(self._task, advance=steps, note=self._note)
@@ -124,9 +124,12 @@ class Bar:
     def _log(self) -> None:
         self._last = time.monotonic()
         rate = self._done / max(self._last - self._start, 1e-9)
-        left = (self.total - self._done) / rate if rate else 0.0
-        text = f"{self.description} {self._done}/{self.total} {rate:.1f} {self.unit}/s"
-        print(f"{text}, {left:.0f} s left {self._note}".rstrip(), file=sys.stderr, flush=True)
+        total, left = "", ""
+        if self.total is not None:
+            seconds = (self.total - self._done) / rate if rate else 0.0
+            total, left = f"/{self.total}", f", {seconds:.0f} s left"
+        text = f"{self.description} {self._done}{total} {rate:.1f} {self.unit}/s{left}"
+        print(f"{text} {self._note}".rstrip(), file=sys.stderr, flush=True)
 
 
 def shows_bar(show: bool | None, count: int, least: int) -> bool:

@@ -1,4 +1,5 @@
-"""Untrusted texts, such as file names: escaped for people, exact for programs."""
+"""Texts in output: untrusted ones, such as file names, escaped for people and exact for programs;
+and numbers with their nouns."""
 
 import base64
 import os
@@ -26,6 +27,15 @@ def _escape(letter: str) -> str:
     if 0xDC80 <= ord(letter) <= 0xDCFF:  # a byte of a file name that is not UTF-8
         return f"\\x{ord(letter) - 0xDC00:02x}"
     return letter.encode("unicode_escape").decode()
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, in the plural if needed.
+
+    >>> counted(1, "problem"), counted(1200, "problem")
+    ('1 problem', '1,200 problems')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def path_bytes(path: Path) -> bytes:

@@ -1,7 +1,8 @@
-"""Exact search: every image is compared with every query."""
+"""Search: every image is compared with every query, or those that a library's index finds."""
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,23 +15,26 @@ from polyglance.gallery.candidates import DIGITS
 from polyglance.gallery.consistent import ConsistentQueries, translate_to_all
 from polyglance.gallery.exclusion import exclusion_note
 from polyglance.gallery.gallery import Gallery
-from polyglance.gallery.library import library_model
-from polyglance.gallery.open import Images, open_gallery
+from polyglance.gallery.library import LibraryImages, library_model
+from polyglance.gallery.open import Images, open_images
 from polyglance.gallery.query import GivenQueries, Query, check_queries, mix, translate_queries
 from polyglance.gallery.results import Hit, QueryResult, SearchResults
-from polyglance.gallery.scoring import Scorer, Scores
-from polyglance.gallery.suggestion import did_you_mean, hardly_known_words
+from polyglance.gallery.scoring import Scorer, Scores, query_vector
+from polyglance.gallery.suggestion import IndexScorer, did_you_mean, hardly_known_words
 from polyglance.numerics.devices import CPU, Device
-from polyglance.runtime import open_model
+from polyglance.numerics.similarity import normalise
+from polyglance.runtime import ExportedModel, open_model
 
 if TYPE_CHECKING:
     from polyglance.models import Model
-    from polyglance.runtime import ExportedModel
 
 DRAWINGS = (
     "this model was trained on generated drawings only; its results on photos are not "
     "meaningful until you train it on photos"
 )
+CANDIDATES, MORE, MOST = 500, 10, 16_000
+"""Images that a library's index finds at first; the factor by which they exceed the images asked
+for, and grow as long as there could be better ones; and the largest number."""
 CLOSEST = 3
 """Number of closest images in a result without matches, since the threshold can be wrong."""
 
@@ -112,17 +116,30 @@ def search(
     checked = [] if only_like else check_queries(loaded, inputs, language, cache)
     if like or without:
         checked = mix(loaded, checked, like, without, cache)
-    gallery = open_gallery(loaded, images, cache, show_progress)
+    opened = open_images(loaded, images, cache, show_progress)
+    indexed = _indexed(opened, checked, joint is not None, top)
+    if indexed is None:
+        gallery = opened.gallery() if isinstance(opened, LibraryImages) else opened
+    else:
+        gallery = indexed.summary()
     parts = dict.fromkeys(part for query in checked for part in query.parts)
     notes += [note for part in parts if (note := part.problem or part.warning)]
     asked = (query.text for query in checked if query.image is None)
     notes += [note for text in asked if (note := exclusion_note(text))]
     if loaded.drawings and not _is_generated(images):
         notes.append(DRAWINGS)
-    scores = None if joint is None else joint.scores(loaded, gallery)
-    results = find(loaded, gallery, checked, top, scores, cache, everything)
+    scorer: Scorer | IndexScorer | None = None
+    if indexed is None:
+        scores = None if joint is None else joint.scores(loaded, gallery)
+        results = find(loaded, gallery, checked, top, scores, cache, everything)
+        scorer = Scorer(loaded, gallery)
+    else:
+        assert isinstance(loaded, ExportedModel)
+        results = [_found(loaded, indexed, query, top, cache, everything) for query in checked]
+        if loaded.background is not None:  # without one, scores of few images are not comparable
+            scorer = IndexScorer(loaded, indexed)
     notes += [note for result in results if (note := result.unknown_note)]
-    notes += did_you_mean(loaded, gallery, results)
+    notes += [] if scorer is None else did_you_mean(loaded, scorer, results)
     unreadable = () if gallery is images else gallery.unreadable  # reported when it was made
     for message in [*notes, *(f"{path}: skipped, {why}" for path, why in unreadable)]:
         warnings.warn(message, PolyglanceWarning, stacklevel=2)
@@ -192,26 +209,100 @@ def find(
             own = scorer(query)
         else:
             own = Scores(scores[:, number], kind=model.similarity_name)
-        ranked = _without_queries(gallery, places, query)
-        shown, hidden = ranked, None
-        if own.fits is not None and not everything:
-            shown = [rows for rows in ranked if own.fits[rows[0]]]
-            hidden = len(ranked) - len(shown)
-        closest = [] if shown else _hits(gallery, ranked, own, min(top, CLOSEST))
-        found.append(
-            QueryResult(
-                query,
-                _hits(gallery, shown, own, top),
-                hidden,
-                tuple(closest),
-                own.kind,
-                own.cutoff,
-                own.known,
-                () if own.cutoff is None else hardly_known_words(model, query, own.known),
-                None if hidden is None else len(shown),
-            )
-        )
+        found.append(_result(model, gallery, places, query, own, top, everything))
     return found
+
+
+def _result(
+    model: "Model | ExportedModel",
+    gallery: Gallery,
+    places: Sequence[Sequence[int]],
+    query: Query,
+    scores: Scores,
+    top: int,
+    everything: bool,
+) -> QueryResult:
+    """The best images for a query by their scores; `places` are groups of identical files."""
+    ranked = _without_queries(gallery, places, query)
+    shown, hidden = ranked, None
+    if scores.fits is not None and not everything:
+        shown = [rows for rows in ranked if scores.fits[rows[0]]]
+        hidden = len(ranked) - len(shown)
+    closest = [] if shown else _hits(gallery, ranked, scores, min(top, CLOSEST))
+    hits = _hits(gallery, shown, scores, top)
+    return QueryResult(
+        query,
+        hits,
+        hidden,
+        tuple(closest),
+        scores.kind,
+        scores.cutoff,
+        scores.known,
+        () if scores.cutoff is None else hardly_known_words(model, query, scores.known),
+        None if hidden is None else len(shown),
+    )
+
+
+def _indexed(
+    opened: Gallery | LibraryImages, queries: Sequence[Query], consistency: bool, top: int
+) -> LibraryImages | None:
+    """The library whose index is to be searched; None if all embeddings are to be compared.
+
+    For a combined query, the best images need not be among the closest to any of its parts.
+    """
+    if not isinstance(opened, LibraryImages) or not opened.has_index:
+        return None
+    compared = consistency or top > MOST // 4 or any(query.mixed for query in queries)
+    return None if compared else opened
+
+
+def _found(
+    model: "ExportedModel",
+    images: LibraryImages,
+    query: Query,
+    top: int,
+    cache: Path | None,
+    everything: bool,
+) -> QueryResult:
+    """The best images for a query, of those that a library's index finds.
+
+    The index finds the closest images, but a calibrated score also depends on the image, so more
+    are scored than are asked for: until no other image could be among the best, unless it differs
+    from all candidates in how similar it is to the background's sentences.
+
+    Args:
+        model: encodes the query.
+        images: of the library.
+        query: a sentence or image, checked, not combined with others.
+        top: number of images.
+        cache: folder for features of images in queries.
+        everything: include images below the model's threshold.
+    """
+    if query.problem is not None:
+        return QueryResult(query, [])
+    vector = query_vector(model, query, cache)[0]
+    known = query if query.image is not None else replace(query, vector=vector)
+    count = max(CANDIDATES, MORE * top)
+    while True:
+        gallery = images.candidates(vector, count)
+        scorer = Scorer(model, gallery, cache)
+        result = _result(model, gallery, gallery.places(), query, scorer(known), top, everything)
+        if len(gallery) < count or count == MOST:
+            break
+        least = float((gallery.embeddings @ normalise(vector[None])[0]).min())
+        if _is_complete(result, scorer.reachable(known, least), top, everything):
+            break
+        count = min(MOST, MORE * count)
+    return replace(result, hidden=None, matches=None)
+
+
+def _is_complete(result: QueryResult, reachable: float, top: int, everything: bool) -> bool:
+    """Whether images of at most this score would not change a result."""
+    cutoff = None if everything or result.cutoff is None else result.cutoff.least
+    if result.hits and cutoff is not None and reachable < cutoff:
+        return True  # it would not match
+    hits, wanted = (result.hits, top) if result.hits else (result.closest, min(top, CLOSEST))
+    return len(hits) == wanted and hits[-1].score > reachable
 
 
 def _without_queries(
@@ -262,5 +353,6 @@ def _hits(gallery: Gallery, places: Sequence[Sequence[int]], scores: Scores, top
     for rank, place in enumerate(best_first(values, top), 1):
         path, *copies = (gallery.paths[row] for row in places[place])
         said = None if similarity is None else round(float(similarity[firsts[place]]), DIGITS)
-        found.append(Hit(path, round(float(values[place]), DIGITS), rank, tuple(copies), said))
+        score, second = round(float(values[place]), DIGITS), gallery.seconds.get(firsts[place])
+        found.append(Hit(path, score, rank, tuple(copies), said, second))
     return found

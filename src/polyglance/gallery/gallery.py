@@ -1,7 +1,7 @@
 """The images that a search ranks, with their embeddings."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +31,10 @@ class Gallery:
     """Whether embeddings are normalised, so that their dot product is the cosine."""
     reported: int = 0
     """How many of the unreadable images (the last ones) an earlier search has reported."""
+    seconds: Mapping[int, float] = field(default_factory=dict)
+    """Row of a video frame → its position in the video."""
+    total: int | None = None
+    """Number of images that were searched, if these are only those found by a library's index."""
 
     def __repr__(self) -> str:
         return f"<Gallery of {len(self)} images, embeddings {self.embeddings.shape}>"

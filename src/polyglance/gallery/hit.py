@@ -27,6 +27,8 @@ class Hit:
     copies: tuple[Path, ...] = ()
     similarity: float | None = None
     """The model's similarity, if `score` is calibrated or of a combined query."""
+    second: float | None = None
+    """For a frame of a library's video, its position in the video."""
 
     @property
     def paths(self) -> tuple[Path, ...]:

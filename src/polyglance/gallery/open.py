@@ -13,7 +13,7 @@ from polyglance.data.load import TABLES, load_dataset, source_path
 from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.gallery.gallery import Gallery, none_readable
 from polyglance.gallery.index import indexed_files, indexed_folder
-from polyglance.gallery.library import library_gallery
+from polyglance.gallery.library import LibraryImages, library_images
 from polyglance.numerics.sets import NO_SINGLE_VECTOR
 from polyglance.runtime import ExportedModel
 from polyglance.vision.extraction.extract import check_images, load_features
@@ -42,6 +42,24 @@ def open_gallery(
         cache: folder for features; the XDG cache by default.
         show_progress: None shows progress in a terminal only.
     """
+    found = open_images(model, images, cache, show_progress)
+    return found.gallery() if isinstance(found, LibraryImages) else found
+
+
+def open_images(
+    model: "Model | ExportedModel",
+    images: Images,
+    cache: Path | None = None,
+    show_progress: bool | None = None,
+) -> Gallery | LibraryImages:
+    """As `open_gallery`, except that the embeddings of a library are not loaded yet.
+
+    Args:
+        model: encodes the images.
+        images: as in `open_gallery`.
+        cache: folder for features; the XDG cache by default.
+        show_progress: None shows progress in a terminal only.
+    """
     if isinstance(images, Gallery):
         return images
     if isinstance(images, Dataset):
@@ -54,7 +72,7 @@ def open_gallery(
     if not folder.is_dir() or captioned:
         return gallery_of_dataset(model, load_dataset(images, cache), cache, show_progress)
     if isinstance(model, ExportedModel):
-        kept = library_gallery(model, folder, show_progress)
+        kept = library_images(model, folder, show_progress)
         return kept or indexed_folder(model, folder, cache, show_progress)
     closed: list[tuple[Path, str]] = []
     paths = list_images(folder, closed)

@@ -26,7 +26,7 @@ class QueryResult:
     hits: list[Hit]
     hidden: int | None = None
     """Number of images below the threshold, which are not among the hits; None if the model has no
-    threshold."""
+    threshold, or if a library's index was searched, which does not look at all images."""
     closest: tuple[Hit, ...] = ()
     """If no image matches, the best of those below the threshold."""
     score_kind: ScoreKind | None = None
@@ -43,7 +43,7 @@ class QueryResult:
     @property
     def nothing(self) -> bool:
         """Whether no image matches."""
-        return bool(self.hidden) and not self.hits
+        return bool(self.hidden or self.closest) and not self.hits
 
     @property
     def message(self) -> str | None:
@@ -100,6 +100,8 @@ def _quoted(words: Sequence[str]) -> str:
 
 def _as_dict(hit: Hit) -> dict[str, Any]:
     found: dict[str, Any] = {"rank": hit.rank, "score": hit.score, **path_fields(hit.path)}
+    if hit.second is not None:
+        found["second"] = hit.second
     if hit.similarity is not None:
         found["similarity"] = hit.similarity
     if hit.copies:
@@ -142,11 +144,12 @@ class SearchResults:
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         unreadable = self.gallery.unreadable
+        count = len(self.gallery) if self.gallery.total is None else self.gallery.total
         return {
             "model": None if self.model is None else path_text(Path(self.model)),
             "images": None if self.images is None else path_text(Path(self.images)),
-            "image_count": len(self.gallery),
-            "pictures": len(self.gallery),  # the former name of `image_count`
+            "image_count": count,
+            "pictures": count,  # the former name of `image_count`
             "skipped": [{**path_fields(path), "reason": reason} for path, reason in unreadable],
             "queries": [result.as_dict() for result in self.results],
         }

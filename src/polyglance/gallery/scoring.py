@@ -71,7 +71,7 @@ class Scorer:
             page: the requested part; scores of other images may then be approximate, by an amount
                 that does not change it.
         """
-        vector = self._vector(query)
+        vector = query_vector(self.model, query, self.cache)
         single = not query.mixed and query.image is None
         if page is not None and single and self._quantised is not None:
             similarity = self._for_page(query, vector, page)
@@ -99,8 +99,22 @@ class Scorer:
 
     def standard(self, query: Query) -> np.ndarray:
         """Standard scores of images [N] for a query."""
-        vector = self._vector(query)
+        vector = query_vector(self.model, query, self.cache)
         return self._standard_scores(query, vector, self._similarity(query, vector))
+
+    def reachable(self, query: Query, similarity: float) -> float:
+        """The highest score that an image of this similarity has, if it is like the gallery's in
+        all other respects.
+
+        Args:
+            query: a sentence or image, not combined with others.
+            similarity: of the image.
+        """
+        if query.image is not None or self.background is None:
+            return similarity
+        vector = query_vector(self.model, query, self.cache)
+        values = np.full(len(self.gallery), similarity, np.float32)
+        return float(self._calibrated(query, vector, values).max())
 
     def prepare(self) -> None:
         """Compute what the first query would otherwise wait for."""
@@ -157,19 +171,6 @@ class Scorer:
 
         return calibrated
 
-    def _vector(self, query: Query) -> np.ndarray:
-        """The embedding [1, D] of a sentence or image."""
-        if isinstance(query.image, np.ndarray) and query.image.ndim == 1:
-            return normalise(query.image[None])
-        if query.image is not None:
-            found = self.model.encode_images(query.image, self.cache, show_progress=False)
-            return normalise(np.asarray(found))
-        if query.vector is not None:
-            return np.asarray(query.vector, np.float32)[None]
-        from polyglance.evaluation.encoder import encode_quietly
-
-        return np.asarray(encode_quietly(self.model, [query.text], query.language))
-
     def _similarity(self, query: Query, vector: np.ndarray) -> np.ndarray:
         """Similarities [N]; images are compared by cosine similarity."""
         if query.image is not None or self.gallery.unit:
@@ -220,3 +221,25 @@ class Scorer:
         starts = range(0, len(images), BLOCK)
         parts = (np.asarray(images[start : start + BLOCK], np.float32) for start in starts)
         return np.concatenate([function(part) for part in parts])
+
+
+def query_vector(
+    model: "Model | ExportedModel", query: Query, cache: Path | None = None
+) -> np.ndarray:
+    """The embedding [1, D] of a sentence or image.
+
+    Args:
+        model: encodes it.
+        query: not necessarily alone; what it is combined with is ignored.
+        cache: folder for features of images; the XDG cache by default.
+    """
+    if isinstance(query.image, np.ndarray) and query.image.ndim == 1:
+        return normalise(query.image[None])
+    if query.image is not None:
+        found = model.encode_images(query.image, cache, show_progress=False)
+        return normalise(np.asarray(found))
+    if query.vector is not None:
+        return np.asarray(query.vector, np.float32)[None]
+    from polyglance.evaluation.encoder import encode_quietly
+
+    return np.asarray(encode_quietly(model, [query.text], query.language))

@@ -9,10 +9,10 @@ import numpy as np
 import regex
 
 from polyglance.errors import PolyglanceError
-from polyglance.gallery.gallery import Gallery
+from polyglance.gallery.library import LibraryImages
 from polyglance.gallery.query import Query, check_query
 from polyglance.gallery.results import QueryResult
-from polyglance.gallery.scoring import Scorer
+from polyglance.gallery.scoring import Scorer, query_vector
 from polyglance.text.spelling import Speller, typos
 from polyglance.text.tokenizers.segment import is_unspaced
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BEST = 5
 """Number of best images whose mean score measures how well a query matches."""
+FOUND = 200
+"""Number of images that a library's index finds for each spelling."""
 GAIN = 0.1
 """Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
 CORRECT = 0.9
@@ -43,6 +45,23 @@ _UNWANTED = r'(?:^|(?<=\s))-(?:"[^"]*"|\S+)'
 _WORD = regex.compile(rf"{_UNWANTED}|(?P<word>[\p{{L}}\p{{M}}]+)")
 
 
+class IndexScorer:
+    """Standard scores of the images that a library's index finds.
+
+    Args:
+        model: whose background they are relative to.
+        images: of the library.
+    """
+
+    def __init__(self, model: "ExportedModel", images: LibraryImages) -> None:
+        self.model, self.images = model, images
+
+    def standard(self, query: Query) -> np.ndarray:
+        """Standard scores of the images closest to a query, [n]."""
+        vector = query_vector(self.model, query)[0]
+        return Scorer(self.model, self.images.candidates(vector, FOUND)).standard(query)
+
+
 class Suggester:
     """Suggests other spellings for a model's queries; thread-safe.
 
@@ -59,7 +78,9 @@ class Suggester:
         self.model = model
         self._lock = threading.Lock()
 
-    def __call__(self, scorer: Scorer, text: str, language: str | None = None) -> str | None:
+    def __call__(
+        self, scorer: Scorer | IndexScorer, text: str, language: str | None = None
+    ) -> str | None:
         """The text with probably misspelt words replaced; None if there are none.
 
         Args:
@@ -110,7 +131,12 @@ class Suggester:
         return _speller_of(self.model.embedder, tuple(self.model.languages))
 
     def _best(
-        self, scorer: Scorer, text: str, word: str, others: list[str], language: str | None
+        self,
+        scorer: Scorer | IndexScorer,
+        text: str,
+        word: str,
+        others: list[str],
+        language: str | None,
     ) -> str | None:
         """The first of the other texts if the word is unknown, else the one that gains most."""
         if not others:
@@ -128,7 +154,7 @@ class Suggester:
         except PolyglanceError:
             return None
 
-    def _strength(self, scorer: Scorer, text: str, language: str | None) -> float:
+    def _strength(self, scorer: Scorer | IndexScorer, text: str, language: str | None) -> float:
         """How well the best images match a text, in standard deviations."""
         query = self._checked(text, language)
         if query is None:
@@ -143,16 +169,16 @@ def _speller_of(embedder: "Embedder", languages: tuple[str, ...]) -> Speller:
 
 
 def did_you_mean(
-    model: "Model | ExportedModel", gallery: Gallery, results: Sequence[QueryResult]
+    model: "Model | ExportedModel", scorer: Scorer | IndexScorer, results: Sequence[QueryResult]
 ) -> list[str]:
     """Suggestions for sentences that found nothing or have unknown words.
 
     Args:
         model: that was queried.
-        gallery: that was searched.
+        scorer: of the images that were searched.
         results: of the search.
     """
-    suggester, scorer, notes = Suggester(model), Scorer(model, gallery), []
+    suggester, notes = Suggester(model), []
     for result in results:
         query = result.query
         if query.image is not None or not (result.nothing or query.unknown):

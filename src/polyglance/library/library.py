@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -108,7 +109,8 @@ class Library:
         loaded, home = load_encoder(model)
         found = cls(place, loaded)
         if home not in ("", found.settings.model_folder):
-            found.change(model_folder=home)
+            with suppress(PolyglanceError):  # a read-only library cannot remember it
+                found.change(model_folder=home)
         return found
 
     @cached_property
@@ -131,6 +133,14 @@ class Library:
         """Reload what other processes have written since."""
         self.thumbnails.close()
         self.store, self.thumbnails = _open(self.folder, self.settings)
+
+    def refresh(self) -> None:
+        """Reload settings that other processes have changed, and what they refer to."""
+        before, self.settings = self.settings, read_settings(self.folder)
+        if (before.store, before.address) != (self.settings.store, self.settings.address):
+            self.reopen()
+        if before.model != self.settings.model:
+            self.__dict__.pop("model", None)  # the new one is loaded when it is needed
 
     def change(self, **changes: Any) -> None:
         """Change fields of the settings."""

@@ -1,7 +1,7 @@
 """The lock of a library: one writer at a time."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from polyglance.errors import PolyglanceError
@@ -10,6 +10,10 @@ from polyglance.storage.locks import locked, locked_if_free
 
 class Locked(PolyglanceError):
     """Another process is writing."""
+
+
+class Unwritable(PolyglanceError):
+    """The folder cannot be written to, as on a read-only drive."""
 
 
 @contextmanager
@@ -22,7 +26,13 @@ def writing(folder: Path, wait: bool = True, name: str = "lock") -> Iterator[Non
         name: of the lock file.
     """
     lock = locked(folder / name) if wait else locked_if_free(folder / name)
-    with lock as held:
+    with ExitStack() as stack:
+        try:
+            held = stack.enter_context(lock)
+        except OSError as error:
+            raise Unwritable(
+                f"{folder}: cannot be written to ({error.strerror}), so it cannot be changed"
+            ) from None
         if not (wait or held):
             raise Locked(
                 f"{folder}: another process is changing this library; wait until it has finished"

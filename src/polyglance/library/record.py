@@ -105,6 +105,16 @@ def copy_of(name: str) -> int:
     return int(name.partition("@")[0].partition("~")[2] or 0)
 
 
+def second_of(name: str) -> float | None:
+    """The position in a video in an id; None if it is not a frame's.
+
+    >>> second_of("ab12~1@2.5"), second_of("ab12")
+    (2.5, None)
+    """
+    second = name.partition("@")[2]
+    return float(second) if second else None
+
+
 def thumbnail_key(name: str) -> str:
     """The key of an id's thumbnail, shared by copies.
 

@@ -1,12 +1,16 @@
 """A store over shards answers as the reference does, and a library of them is only read."""
 
+import json
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from polyglance.cli import app
 from polyglance.errors import PolyglanceError
 from polyglance.library import Filter, Library, sync
 from polyglance.library.filters import EVERYTHING
@@ -16,6 +20,7 @@ from polyglance.library.stores.memory import MemoryStore
 from polyglance.library.syncing.places import add_places
 from polyglance.library.tasks.reembed import reembed
 from polyglance.storage.folders import Folder
+from tests.library.fakes import FakeModel
 from tests.library.rows import DIM, MODEL, record, records, unit, vectors
 
 pytest.importorskip("lancedb")
@@ -125,6 +130,26 @@ def test_a_library_of_shards_is_only_read(tmp_path: Path) -> None:
             change()
     with pytest.raises(PolyglanceError, match="cannot be compared"):
         library.store.search(vectors(0, 1)[0], 1, "another model")
+
+
+def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shards, place = tmp_path / "shards", tmp_path / "library"
+    write(shards, "parquet", count=70)
+    model = FakeModel()
+    model.id, model.ids, model.dim = MODEL, (MODEL,), DIM
+    monkeypatch.setattr("polyglance.library.library.load_encoder", lambda given: (model, ""))
+    monkeypatch.setenv("POLYGLANCE_CACHE", str(tmp_path / "cache"))
+
+    def run(*words: object) -> Result:
+        return CliRunner().invoke(app, ["library", *map(str, words)])
+
+    assert run("create", place, "--shards", shards).output == f"library: {place}\n70 added\n"
+    assert run("sync", place).output == "70 unchanged\n"
+    assert f"place: {shards}\n" in run("info", place).output
+    assert json.loads(run("info", place, "--json").output)["shards"] == str(shards)
+    refused = run("watch", place)
+    assert refused.exception is not None
+    assert refused.output == ""
 
 
 def test_a_folder_without_shards_is_an_error(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def world(tmp_path: Path) -> World:
 
 
 def counts(report: SyncReport) -> dict[str, int]:
-    names = ("added", "changed", "moved", "copied", "removed", "unchanged")
+    names = ("added", "changed", "moved", "copied", "removed", "captioned", "unchanged")
     return {name: value for name in names if (value := getattr(report, name))}
 
 
@@ -159,7 +159,7 @@ def test_deleted(world: World) -> None:
 def test_a_missing_drive_removes_nothing(world: World) -> None:
     world.folder.rename(world.place / "unmounted")
     report = world.sync()
-    assert "does not exist, so its 3 images stay" in report.notes[0]
+    assert "does not exist, so the library keeps its 3 images" in report.notes[0]
     world.folder.mkdir()
     report = world.sync()
     assert "no longer contains images" in report.notes[0]

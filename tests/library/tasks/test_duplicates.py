@@ -1,6 +1,7 @@
 """Duplicates: equal files, and images that look alike."""
 
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ from PIL import Image
 
 from polyglance.library import sync
 from polyglance.library.media.perceptual_hash import differing_bits, perceptual_hash
-from polyglance.library.tasks.duplicates import BITS, _pairs_by_hash, find_duplicates
+from polyglance.library.tasks import duplicates as module
+from polyglance.library.tasks.duplicates import BITS, find_duplicates
 from tests.library.fakes import library_of, save
 
 pytest.importorskip("lancedb")
@@ -43,17 +45,49 @@ def test_differing_bits() -> None:
     assert found.tolist() == expected
 
 
-def test_pairs_are_those_of_brute_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polyglance.library.tasks.duplicates.BLOCK", 7)
-    hashes = [int(x) for x in np.random.default_rng(0).integers(0, 2**12, 60)]
-    expected = [
-        (a, b)
-        for a in range(60)
-        for b in range(a + 1, 60)
-        if bin(hashes[a] ^ hashes[b]).count("1") <= 2
-    ]
-    assert sorted(_pairs_by_hash(hashes, 2, False)) == expected
-    assert expected
+def close_pairs(hashes: np.ndarray, vectors: np.ndarray, bits: int, least: float) -> set[frozenset]:
+    """By brute force."""
+    return {
+        frozenset([a, b])
+        for a in range(len(hashes))
+        for b in range(a)
+        if bin(int(hashes[a]) ^ int(hashes[b])).count("1") <= bits
+        and float(vectors[a] @ vectors[b]) >= least
+    }
+
+
+@pytest.mark.parametrize("across", [7, 20, 1000])
+def test_groups_are_those_of_brute_force(across: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(module, "ACROSS", across)
+    monkeypatch.setattr(module, "PAIRS", 5)
+    generator = np.random.default_rng(0)
+    hashes = generator.integers(0, 2**12, 60, np.uint64)
+    vectors = generator.normal(size=(60, 3))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    expected = [{row} for row in range(60)]
+    pairs = close_pairs(hashes, vectors, 2, 0.5)
+    for pair in pairs:
+        touched = [group for group in expected if group & pair]
+        expected = [group for group in expected if not group & pair] + [set().union(*touched)]
+    groups = sorted(sorted(group) for group in expected if len(group) > 1)
+    assert module._groups(hashes, vectors, 2, 0.5) == groups
+    assert len(groups) > 2
+    near = close_pairs(hashes, np.ones((60, 1)), 2, 0.5)
+    assert set(np.flatnonzero(module._has_near(hashes, 2, False))) == set().union(*near)
+
+
+def test_many_images_that_look_alike_take_little_memory() -> None:
+    count = 3000  # 4.5 million pairs
+    vectors = np.ones((count, 1), np.float32)
+    tracemalloc.start()
+    try:
+        found = module._groups(np.zeros(count, np.uint64), vectors, 10, 0.95)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == [list(range(count))]
+    assert peak < 80e6
 
 
 def test_groups(tmp_path: Path) -> None:

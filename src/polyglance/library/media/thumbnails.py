@@ -4,6 +4,7 @@ import io
 import sqlite3
 import threading
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from pathlib import Path
 
 from PIL import Image, features
@@ -37,43 +38,89 @@ def content_type(data: bytes) -> str:
 
 
 class Thumbnails:
-    """A file of thumbnails; any number of threads and processes may use it."""
+    """A file of thumbnails; any number of threads and processes may use it.
+
+    Where it cannot be written to, as on a read-only drive, it can still be read.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock = threading.Lock()
+        self._file: sqlite3.Connection | None = None
         try:
-            self._file = sqlite3.connect(path, timeout=60, check_same_thread=False)
-            with self._file:
-                self._file.execute("PRAGMA journal_mode=WAL")
-                self._file.execute(
+            self._file = self._opened()
+        except sqlite3.Error as error:
+            self._reason = str(error)
+            try:
+                self._read("")
+            except sqlite3.Error:
+                raise PolyglanceError(
+                    f"{path}: cannot read or store thumbnails ({error})"
+                ) from None
+
+    def _opened(self) -> sqlite3.Connection:
+        """A connection that can write."""
+        file = sqlite3.connect(self.path, timeout=60, check_same_thread=False)
+        try:
+            with file:
+                file.execute("PRAGMA journal_mode=WAL")
+                file.execute(
                     "CREATE TABLE IF NOT EXISTS thumbnails (key TEXT PRIMARY KEY, data BLOB)"
                 )
-        except sqlite3.Error as error:
-            raise PolyglanceError(f"{path}: cannot read or store thumbnails ({error})") from None
+        except sqlite3.Error:
+            file.close()
+            raise
+        return file
+
+    def _writable(self) -> sqlite3.Connection:
+        if self._file is None:
+            raise PolyglanceError(f"{self.path}: cannot store thumbnails ({self._reason})")
+        return self._file
 
     def put(self, thumbnails: Mapping[str, bytes]) -> None:
         """Store thumbnails, replacing those with the same key."""
-        with self._lock, self._file:
-            self._file.executemany(
-                "INSERT OR REPLACE INTO thumbnails VALUES (?, ?)", thumbnails.items()
-            )
+        with self._lock, self._writable() as file:
+            file.executemany("INSERT OR REPLACE INTO thumbnails VALUES (?, ?)", thumbnails.items())
 
     def get(self, key: str) -> bytes | None:
         """A thumbnail, if it exists."""
-        with self._lock:
-            query = self._file.execute("SELECT data FROM thumbnails WHERE key = ?", (key,))
-            row = query.fetchone()
-        return None if row is None else bytes(row[0])
+        if self._file is not None:
+            with self._lock:
+                return _select(self._file, key)
+        try:
+            return self._read(key)
+        except sqlite3.Error:  # another machine may be writing to the drive
+            return None
+
+    def _read(self, key: str) -> bytes | None:
+        """A thumbnail, through a connection of its own that only reads.
+
+        Without the files of a writer (`-wal`, `-shm`), which a reader would have to create, SQLite
+        reads the file only if it is said not to change. A connection as short as a query sees what
+        was written before it.
+        """
+        place = self.path.absolute().as_uri()
+        try:
+            with closing(sqlite3.connect(f"{place}?mode=ro", uri=True)) as file:
+                return _select(file, key)
+        except sqlite3.OperationalError:
+            with closing(sqlite3.connect(f"{place}?mode=ro&immutable=1", uri=True)) as file:
+                return _select(file, key)
 
     def keep(self, keys: Collection[str]) -> int:
         """Remove all others; their number."""
-        with self._lock, self._file:
-            there = {row[0] for row in self._file.execute("SELECT key FROM thumbnails")}
+        with self._lock, self._writable() as file:
+            there = {row[0] for row in file.execute("SELECT key FROM thumbnails")}
             gone = there - set(keys)
-            self._file.executemany("DELETE FROM thumbnails WHERE key = ?", ((k,) for k in gone))
+            file.executemany("DELETE FROM thumbnails WHERE key = ?", ((k,) for k in gone))
         return len(gone)
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
+
+
+def _select(file: sqlite3.Connection, key: str) -> bytes | None:
+    row = file.execute("SELECT data FROM thumbnails WHERE key = ?", (key,)).fetchone()
+    return None if row is None else bytes(row[0])

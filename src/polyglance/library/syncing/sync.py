@@ -8,14 +8,15 @@ from functools import cached_property
 from pathlib import Path
 
 from polyglance.core.progress import Bar
+from polyglance.core.terminal import counted
 from polyglance.data.images.read import content_key
-from polyglance.errors import ImageProblem
+from polyglance.errors import ImageProblem, PolyglanceError
 from polyglance.library.library import Library
 from polyglance.library.locks import writing
 from polyglance.library.record import Caption, Stamp, thumbnail_key
 from polyglance.library.stores.protocol import Known
 from polyglance.library.syncing.apply import Embedding, File, copy, relocate
-from polyglance.library.syncing.captions import captions_of
+from polyglance.library.syncing.captions import CaptionFiles, captions_of
 from polyglance.library.syncing.changes import Changes, Copies, Rows, compare
 from polyglance.library.syncing.scan import Scan, is_below, scan
 from polyglance.library.syncing.unreadable import Unreadable
@@ -34,6 +35,8 @@ class SyncReport:
     copied: int = 0
     removed: int = 0
     unchanged: int = 0
+    captioned: int = 0
+    """Files that were there before, with captions that have changed."""
     embedded: int = 0
     """Files that were embedded."""
     unreadable: list[tuple[str, str]] = field(default_factory=list)
@@ -42,6 +45,17 @@ class SyncReport:
     """How many of them were not reported before."""
     notes: list[str] = field(default_factory=list)
     """Other messages for the user."""
+
+    @property
+    def files(self) -> int:
+        """Number of files that were not as before."""
+        known = self.changed + self.moved + self.captioned + self.removed
+        return self.added + self.copied + known
+
+    @property
+    def eventful(self) -> bool:
+        """Whether anything was changed or is to be reported."""
+        return bool(self.files or self.fresh or self.notes)
 
 
 def sync(
@@ -88,6 +102,7 @@ class _Sync:
         self.library, self.only, self.prune, self.show = library, only, prune, show_progress
         self.folders = library.settings.folders
         self.excluded = [*library.settings.excluded, str(library.folder)]
+        self.caption_files = CaptionFiles(library)
         self.report = SyncReport()
         self.unreadable = Unreadable(library.folder)
         self.pool: dict[str, list[Rows]] = defaultdict(list)
@@ -113,8 +128,15 @@ class _Sync:
             self._apply(changes)
         finally:
             self.unreadable.save()
+        self._refresh_captions()
         self._finish(found, before)
         return self.report
+
+    def _refresh_captions(self) -> None:
+        try:
+            self.report.captioned = self.caption_files.refresh()
+        except PolyglanceError as error:  # a damaged file; the images are up to date
+            self.report.notes.append(f"captions are not updated: {error}")
 
     def _gone(self, paths: set[str], found: Scan) -> set[str]:
         """Paths of rows whose files are gone, as far as can be determined."""
@@ -129,8 +151,8 @@ class _Sync:
                 gone -= own
                 there = "no longer contains images" if os.path.exists(folder) else "does not exist"
                 self.report.notes.append(
-                    f"{folder}: {there}, so its {len(own)} images stay in the library; use "
-                    "--prune to remove them"
+                    f"{folder}: {there}, so the library keeps its {counted(len(own), 'image')}; "
+                    "use --prune to remove them"
                 )
         return gone
 
@@ -232,7 +254,10 @@ class _Sync:
 
     @cached_property
     def _captions(self) -> dict[str, tuple[Caption, ...]]:
-        return captions_of(self.folders)
+        try:
+            return captions_of(self.folders)
+        except PolyglanceError:  # reported at the end, and read again by the next sync
+            return {}
 
     def _failed(self, file: File, reason: str, lasting: bool) -> None:
         if lasting:
@@ -245,14 +270,14 @@ class _Sync:
         if self.doomed:
             rows = self.library.store.known()
             self.library.thumbnails.keep({thumbnail_key(row.id) for row in rows})
-        if report.added + report.changed + report.moved + report.copied + report.removed:
+        if report.files:
             self.library.store.optimise()
         kept = sorted(self.unreadable, key=lambda one: one[0] in before)
         report.unreadable += [*found.closed, *kept]
         report.fresh = len(report.unreadable) - sum(path in before for path, _ in kept)
         for package, count in found.lacking.items():
             report.notes.append(
-                f"{count} files were skipped; 'pip install {package}' makes them readable"
+                f"skipped {counted(count, 'file')} that 'pip install {package}' makes readable"
             )
 
 

@@ -1,6 +1,6 @@
 """Duplicates in a library: equal files and near-duplicates."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,10 @@ from polyglance.library.record import Record
 SIMILARITY, BITS = 0.95, 10
 """Least cosine similarity of near-duplicates' embeddings, and the largest number of bits (of 64)
 in which their perceptual hashes differ. Both must hold."""
-BLOCK = 512
-"""Images compared with all others at a time."""
+BLOCK, ACROSS = 512, 4096
+"""Images compared with how many others at a time."""
+PAIRS = 8192
+"""Pairs whose embeddings are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,46 +71,97 @@ def find_duplicates(
 def _near(
     library: Library, images: Sequence[Record], similarity: float, bits: int, show: bool | None
 ) -> Iterator[Duplicates]:
-    pairs = list(_pairs_by_hash([record.perceptual_hash for record in images], bits, show))
-    rows = sorted({row for pair in pairs for row in pair})
+    hashes = np.array([record.perceptual_hash for record in images], np.uint64)
+    # Few images have a similar hash, and only their embeddings are loaded.
+    rows = np.flatnonzero(_has_near(hashes, bits, show)).tolist()
     vectors = library.store.vectors([images[row].id for row in rows])
-    place = {row: number for number, row in enumerate(rows)}
-    close = [(a, b) for a, b in pairs if float(vectors[place[a]] @ vectors[place[b]]) >= similarity]
-    for group in _joined(close):
-        first = vectors[place[group[0]]]
-        least = min(float(first @ vectors[place[row]]) for row in group[1:])
-        yield Duplicates(False, tuple(images[row] for row in group), round(least, 4))
+    for group in _groups(hashes[rows], vectors, bits, similarity):
+        own = tuple(images[rows[place]] for place in group)
+        least = float((vectors[group[1:]] @ vectors[group[0]]).min())
+        yield Duplicates(False, own, round(least, 4))
 
 
-def _pairs_by_hash(hashes: list[int], bits: int, show: bool | None) -> Iterator[tuple[int, int]]:
-    """Pairs (i, j) with i < j whose hashes differ in few bits, by brute force."""
-    values = np.array(hashes, np.uint64)
-    with Bar("duplicates", len(values), "img", show if len(values) > 10_000 else False) as bar:
-        for start in range(0, len(values), BLOCK):
-            block = values[start : start + BLOCK]
-            close = differing_bits(block, values[start:]) <= bits
-            for row, column in np.argwhere(np.triu(close, 1)):
-                yield start + int(row), start + int(column)
-            bar.advance(len(block))
+def _has_near(hashes: np.ndarray, bits: int, show: bool | None) -> np.ndarray:
+    """Which images have one with a similar hash, bool [N]."""
+    found, count = np.zeros(len(hashes), bool), len(hashes)
+    with Bar("duplicates", count, "img", show if count > 10_000 else False) as bar:
+        for start in range(0, count, BLOCK):
+            for rows, columns in _near_hashes(hashes, start, bits):
+                found[rows] = found[columns] = True
+            bar.advance(min(BLOCK, count - start))
+    return found
 
 
-def _joined(pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Connected components of pairs, each sorted.
+def _near_hashes(
+    hashes: np.ndarray, start: int, bits: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs i < j of hashes that differ in few bits, for a block of i; at most BLOCK × ACROSS.
 
-    >>> _joined([(3, 4), (0, 2), (2, 5)])
+    Args:
+        hashes: uint64 [N].
+        start: of the block.
+        bits: largest difference.
+    """
+    block = hashes[start : start + BLOCK]
+    for other in range(start, len(hashes), ACROSS):
+        close = differing_bits(block, hashes[other : other + ACROSS]) <= bits
+        rows, columns = np.nonzero(np.triu(close, 1) if other == start else close)
+        yield start + rows, other + columns
+
+
+def _groups(
+    hashes: np.ndarray, vectors: np.ndarray, bits: int, similarity: float
+) -> list[list[int]]:
+    """Connected components of images whose hashes and embeddings are similar, each sorted.
+
+    Args:
+        hashes: uint64 [N].
+        vectors: [N, D], of length one.
+        bits: largest difference of hashes.
+        similarity: least cosine similarity.
+    """
+    joined = _Joined(len(hashes))
+    for start in range(0, len(hashes), BLOCK):
+        for rows, columns in _near_hashes(hashes, start, bits):
+            for first in range(0, len(rows), PAIRS):
+                one, other = rows[first : first + PAIRS], columns[first : first + PAIRS]
+                apart = joined.roots(one) != joined.roots(other)
+                one, other = one[apart], other[apart]
+                close = np.einsum("nd,nd->n", vectors[one], vectors[other]) >= similarity
+                joined.add(one[close], other[close])
+    return joined.groups()
+
+
+class _Joined:
+    """Connected components of N things.
+
+    >>> found = _Joined(6)
+    >>> found.add(np.array([3, 0, 2]), np.array([4, 2, 5]))
+    >>> found.groups()
     [[0, 2, 5], [3, 4]]
     """
-    parent: dict[int, int] = {}
 
-    def root(row: int) -> int:
-        while parent.setdefault(row, row) != row:
-            parent[row] = parent[parent[row]]
-            row = parent[row]
-        return row
+    def __init__(self, count: int) -> None:
+        self._parent = np.arange(count)
 
-    for one, other in pairs:
-        parent[root(one)] = root(other)
-    groups: dict[int, list[int]] = {}
-    for row in sorted(parent):
-        groups.setdefault(root(row), []).append(row)
-    return sorted(groups.values())
+    def roots(self, rows: np.ndarray) -> np.ndarray:
+        """The smallest of each one's component, [n] → [n]."""
+        found = self._parent[rows]
+        while not np.array_equal(above := self._parent[found], found):
+            found = above
+        self._parent[rows] = found
+        return found
+
+    def add(self, one: np.ndarray, other: np.ndarray) -> None:
+        """Join pairs, [n] and [n]."""
+        pairs = np.unique(np.stack([self.roots(one), self.roots(other)]), axis=1)
+        for pair in pairs.T:
+            root, child = sorted(self.roots(pair).tolist())
+            self._parent[child] = root
+
+    def groups(self) -> list[list[int]]:
+        """The components of more than one, each sorted."""
+        found: dict[int, list[int]] = {}
+        for row, root in enumerate(self.roots(np.arange(len(self._parent))).tolist()):
+            found.setdefault(root, []).append(row)
+        return sorted(group for group in found.values() if len(group) > 1)

@@ -20,6 +20,10 @@ class LibraryInfo:
     model_folder: str
     dim: int
     store: str
+    shards: str
+    """Location of the shards, if the library consists of them."""
+    address: str
+    """Address of a store in Milvus."""
     exact: bool
     unreadable: int
     bytes: int
@@ -29,6 +33,8 @@ class LibraryInfo:
         way = "exhaustive search" if self.exact else "indexed"
         yield f"library: {self.library}"
         yield f"images: {self.images:,} ({self.store}, {way}, {self.bytes / 2**20:.1f} MB)"
+        if self.shards or self.address:
+            yield f"place: {self.shards or self.address}"
         yield from (f"folder: {folder}" for folder in self.folders)
         yield from (f"excluded: {path}" for path in self.excluded)
         yield f"model: {self.model[:16]}, dimension {self.dim}, {self.model_folder or 'included'}"
@@ -49,6 +55,8 @@ def library_info(library: Library) -> LibraryInfo:
         settings.model_folder,
         settings.dim,
         store.kind,
+        settings.shards,
+        settings.address,
         store.exact,
         len(Unreadable(library.folder)),
         sum(path.stat().st_size for path in files),

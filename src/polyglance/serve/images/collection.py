@@ -194,7 +194,7 @@ def open_collection(
         gallery = open_gallery(loaded, folder, cache, show_progress)
     roots = [os.path.abspath(folder)]
     if library is not None:
-        roots += library.settings.folders
+        roots += [one for one in library.settings.folders if one not in roots]
     found = Collection(loaded, gallery, roots)
     found.library = library
     return found
