@@ -104,8 +104,10 @@ def export_command(
     ] = None,
 ) -> None:
     """Export a model to ONNX, to encode texts and images without torch."""
+    from polyglance.core.languages import UNDETERMINED
     from polyglance.data import load_dataset
     from polyglance.runtime import add_background, background_of, load, model_folder
+    from polyglance.runtime.folders import is_tuned
     from polyglance.text.embedders.subwords.texts import piece_texts
     from polyglance.text.lexicon import Lexicon
 
@@ -114,7 +116,12 @@ def export_command(
     unused = ["split", "lexicon"]
     reject_unused_options(context, unused, "--background DATA", background is not None)
     words = None if lexicon is None else Lexicon.open(lexicon)
-    data = None if background is None else _held_out(load_dataset(background, cache), split)
+    data = None
+    if background is not None:
+        folder = model_folder(model)
+        # Captions in a table without a column for the language, as in fine-tuning.
+        language = UNDETERMINED if is_tuned(folder) else None
+        data = _held_out(load_dataset(background, cache, language), split, folder)
     if onnx is None:
         if data is None:
             raise PolyglanceError(
@@ -150,12 +157,21 @@ def export_command(
     typer.echo(f"model: {onnx}")
 
 
-def _held_out(dataset: "Dataset", split: str) -> "Dataset":
-    """A split; without a split "val", the part that fine-tuning holds out of "train"."""
-    from polyglance.data.hold_out import hold_out
+def _held_out(dataset: "Dataset", split: str, model: Path) -> "Dataset":
+    """A split; the part that fine-tuning holds out if there is no "val", or only one by a hash.
 
-    if split == "val" and "train" in dataset.splits:
-        dataset = hold_out(dataset, split=split)
+    Args:
+        dataset: with images that the model was not trained on.
+        split: to return.
+        model: folder of the model.
+    """
+    from polyglance.data.hold_out import hold_out_for_tuning
+    from polyglance.runtime.folders import is_tuned
+
+    if dataset.hashed and not is_tuned(model):
+        return dataset.split(split)
+    if dataset.hashed or (split == "val" and "train" in dataset.splits):
+        dataset = hold_out_for_tuning(dataset, split)
     return dataset.split(split)
 
 
