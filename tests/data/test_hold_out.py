@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from polyglance.data import CaptionedImage, Dataset
-from polyglance.data.hold_out import hold_out
+from polyglance.data.hold_out import hold_out, hold_out_for_tuning
+from polyglance.data.table import hash_splits
 from polyglance.errors import PolyglanceError
 
 
@@ -71,3 +72,38 @@ def test_a_split_that_is_there_is_used() -> None:
     assert hold_out(given) is given
     assert hold_out(given, 0.9, "test") is given
     assert len(held(hold_out(given, 0.5, "dev"), "dev")) == 4
+
+
+def table(images: int) -> Dataset:
+    """A table without a column `split`."""
+    names = [f"{i}.jpg" for i in range(images)]
+    splits = hash_splits(names)
+    rows = [CaptionedImage(name, splits[name], {"en": {}}) for name in names]
+    return Dataset(rows, Path("images"), "made", hashed=True)
+
+
+@pytest.mark.parametrize(
+    ("images", "count"), [(3, 1), (12, 4), (45, 15), (60, 20), (99, 20), (200, 40), (1000, 200)]
+)
+def test_fine_tuning_holds_out_a_fifth_and_at_least_twenty_of_sixty(
+    images: int, count: int
+) -> None:
+    for given in (dataset(images), table(images)):
+        found = hold_out_for_tuning(given)
+        assert len(held(found)) == count
+        assert len(held(found, "train")) == images - count
+        assert hold_out_for_tuning(found) is found
+    assert held(hold_out_for_tuning(table(images)), "test") == []
+
+
+@pytest.mark.parametrize("images", [60, 200, 1000])
+def test_what_a_hash_puts_in_val_and_test_is_not_trained_on(images: int) -> None:
+    given = table(images)
+    assert {*held(given), *held(given, "test")} < set(held(hold_out_for_tuning(given)))
+
+
+def test_a_split_of_the_users_own_is_used_for_fine_tuning() -> None:
+    given = hold_out(dataset(10))
+    assert hold_out_for_tuning(given) is given
+    with pytest.raises(PolyglanceError, match="1 training image is too few"):
+        hold_out_for_tuning(table(1))

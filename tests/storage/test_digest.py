@@ -12,7 +12,7 @@ from polyglance.data.convert.table import _inside
 from polyglance.data.dataset import dataset_fingerprint
 from polyglance.data.images.read import content_key
 from polyglance.data.info import find_duplicates
-from polyglance.data.table import _unit_hash, hash_splits
+from polyglance.data.table import hash_splits, unit_hash
 from polyglance.evaluation.perturb import Perturbation, perturbation_tag
 from polyglance.numerics.ragged import Ragged
 from polyglance.recipes.schema import Recipe
@@ -139,8 +139,8 @@ def test_images_and_networks(large):
 
 
 def test_names(tmp_path):
-    assert _unit_hash("ü.jpg") == 0.1455917010866263
-    assert _unit_hash("\udc80.jpg") == 0.3204401689233077
+    assert unit_hash("ü.jpg") == 0.1455917010866263
+    assert unit_hash("\udc80.jpg") == 0.3204401689233077
     splits = hash_splits([f"{n}.jpg" for n in range(40)])
     assert "".join(split[1] for split in splits.values()) == (
         "rrrrrrarrrrrrrerrrrrrrrrrrrrarraarrrarrr"

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from polyglance.data import load_folder, save_folder
+from polyglance.data import load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
+from polyglance.training.folder import run_fingerprint
+from tests.text.subword_models import sentence_recipe
 from tests.training.runs import run, same
 
 
@@ -76,3 +78,17 @@ def test_the_description_is_the_first_file_of_a_run(toy: Path, tmp_path: Path) -
     assert sorted(path.name for path in out.iterdir() if path.suffix == ".json") == ["model.json"]
     run(toy, out, "training.updates=2", resume=True)
     assert not (out / ".vocabulary.json.a1b2c3d4").exists()
+
+
+def test_what_a_recipe_lacks_is_named_with_the_command_that_makes_it(
+    toy: Path, tmp_path: Path
+) -> None:
+    data = load_dataset(str(toy))
+    for change, message in (
+        ("sampling.beside={data: emoji}", r"in sampling\.beside\.data; .*'polyglance data emoji'"),
+        ("sampling.text_files=[words.jsonl]", r"in sampling\.text_files; 'polyglance data words'"),
+        ("data.more=[more.jsonl]", r"in data\.more"),
+    ):
+        recipe = sentence_recipe("sampling.kind=images", change)
+        with pytest.raises(PolyglanceError, match=f"no such .*, but the recipe has it {message}"):
+            run_fingerprint(recipe, data)

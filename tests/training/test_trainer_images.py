@@ -196,7 +196,7 @@ def test_other_texts_are_another_run(toy: Path, tmp_path: Path, texts: Path) -> 
     write_texts(texts, {"en": "a bird", "ka": "ჩიტი"})
     with pytest.raises(PolyglanceError, match="the captions have changed"):
         run(toy, tmp_path / "run", *changes, small=SUBWORDS, resume=True)
-    with pytest.raises(PolyglanceError, match="no such file, but the recipe's sampling"):
+    with pytest.raises(PolyglanceError, match=r"in sampling\.text_files; 'polyglance data words'"):
         run(toy, tmp_path / "none", *KIND, "sampling.text_files=[none.jsonl]", small=SUBWORDS)
 
 

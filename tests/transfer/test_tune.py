@@ -14,6 +14,8 @@ from polyglance.data import CaptionedImage, load_dataset, save_folder
 from polyglance.errors import PolyglanceError
 from polyglance.recipes import load_recipe
 from polyglance.runtime import ExportedModel, export_model, load
+from polyglance.training import Callback
+from polyglance.training.trainer import Trainer
 from polyglance.transfer import train_recipe, tuning_recipe
 from polyglance.transfer.tune import tuned_model
 from tests.text.subword_models import sentence_model
@@ -74,7 +76,7 @@ def test_base_is_trained_on_and_becomes_a_run(
     assert f"model: {run}" in found
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     scores = {row["update"]: row["mr"]["en"] for row in rows if "mr" in row}
-    assert list(scores)[:2] == [0, 20]
+    assert list(scores)[:2] == [0, 8]
     assert max(scores.values()) > scores[0] + 10
     model = Model.load(run)
     assert model.recipe.transfer.source == "base"
@@ -150,16 +152,16 @@ def test_a_recipe_or_a_model_is_named(exported: Path, toy: Path, tmp_path: Path)
         load_recipe("vsepp", {"transfer": {"source": "x", "tune": True, "keep": True}})
 
 
-def test_base_needs_no_language_added(
+def test_base_is_taught_a_language_by_pairs_of_texts(
     exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("POLYGLANCE_MODEL", str(exported))
-    for language in ("nl", "de"):
-        where = ["--language", language, "--out", tmp_path / "nl"]
-        for named in (["base"], ["--from", "base"]):
-            message = refused("add-language", *named, *where)
-            assert "reads every language" in message
-            assert "sampling.text_files" in message
+    monkeypatch.delenv("POLYGLANCE_LEXICON", raising=False)
+    where = ["--language", "nl", "--out", tmp_path / "nl"]
+    for named in (["base"], ["--from", "base"]):
+        assert "needs a lexicon" in refused("add-language", *named, *where)
+        message = refused("add-language", *named, *where, "--vectors", tmp_path, "--pairs", "3")
+        assert "leave out --vectors, --pairs" in message
     assert "pass one MODEL" in refused("add-language", "base", "--from", "base", *where)
     assert not (tmp_path / "nl").exists()
 
@@ -169,8 +171,12 @@ def test_the_last_lines_say_what_was_not_gained_and_how_to_add_a_cutoff(
 ) -> None:
     run, cache = tmp_path / "run", ["--cache", tmp_path / "cache"]
     more = ["--set", "training.updates=2", "--set", "training.lr=1e-12"]
-    found = invoke("train", "--from", exported, "--data", toy, "--out", run, *more, *cache)
+    none = tmp_path / "none"
+    found = invoke("train", "--from", exported, "--data", toy, "--out", none, *more, *cache)
     assert "nothing was gained" in found
+    assert "polyglance export" not in found
+    more = ["--set", "training.updates=20", "--set", "training.lr=0.01"]
+    found = invoke("train", "--from", exported, "--data", toy, "--out", run, *more, *cache)
     command = found.strip().splitlines()[-1].partition("polyglance ")[2]
     assert "without a cut-off" in found
     made = invoke(*shlex.split(command), *cache)
@@ -189,6 +195,84 @@ def test_a_background_comes_from_what_fine_tuning_held_out(
     invoke("train", "--from", exported, "--data", mine, "--out", run, *more)
     out = ["--onnx", tmp_path / "out", "--background", mine]
     assert "calibrated" in invoke("export", run, *out, "--cache", tmp_path / "cache")
+
+
+def _table(toy: Path, folder: Path, images: int) -> Path:
+    """A table without splits of some of the toy's images, with an English caption each."""
+    data = load_dataset(str(toy))
+    rows = [one for one in data.images if "en" in one.captions][:images]
+    lines = [f"{one.image},{next(iter(one.captions['en'].values()))[0]},en" for one in rows]
+    folder.mkdir()
+    (folder / "my.csv").write_text("\n".join(["path,caption,language", *lines]) + "\n")
+    (folder / "features").symlink_to(toy / "features")
+    return folder / "my.csv"
+
+
+def test_a_small_table_is_trained_on_without_its_hashs_splits(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    mine, run, cache = _table(toy, tmp_path / "mine", 60), tmp_path / "run", tmp_path / "cache"
+    data = load_dataset(str(mine))
+    assert len(data.split("val")) < 8
+    recipe = tuning_recipe(exported, {"training.lr": 0.01}, data)
+    assert (recipe.training.updates, recipe.training.evaluate_every) == (40, 4)
+    where = ["--data", mine, "--out", run, "--cache", cache]
+    found = invoke("train", "--from", exported, *where, "--set", "training.lr=0.01")
+    assert "nothing was gained" not in found
+    command = found.strip().splitlines()[-1].partition("polyglance ")[2]
+    assert "calibrated: on 'val'" in invoke(*shlex.split(command), "--cache", cache)
+    # Only a fine-tuned model was trained on what the hash puts into "train".
+    hashed = ["--background", mine, "--onnx", tmp_path / "other"]
+    assert "at least 8 images" in refused("export", _plain_run(tmp_path), *hashed)
+
+
+def _plain_run(folder: Path) -> Path:
+    sentence_model(*FILES).save(folder / "plain")
+    return folder / "plain"
+
+
+def test_the_export_of_few_images_has_no_background(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    mine, cache = _table(toy, tmp_path / "mine", 20), tmp_path / "cache"
+    where = ["--data", mine, "--out", tmp_path / "run", "--cache", cache]
+    found = invoke("train", "--from", exported, *where, "--set", "training.lr=0.01")
+    assert "too few images for a cut-off" in found
+    assert "--background" not in found
+
+
+def test_a_table_without_languages_needs_no_out(
+    exported: Path, toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, cache = _table(toy, tmp_path / "mine", 60), ["--cache", tmp_path / "cache"]
+    mine.write_text(mine.read_text().replace(",language", "").replace(",en\n", "\n"))
+    monkeypatch.chdir(tmp_path)
+    more = ["--set", "training.lr=0.01", *cache]
+    found = invoke("train", "--from", exported, "--data", mine, *more)
+    assert Model.load(tmp_path / "runs" / "my").languages == ["de", "en", "und"]
+    command = found.strip().splitlines()[-1].partition("polyglance ")[2]
+    assert "calibrated: on 'val'" in invoke(*shlex.split(command), *cache)
+    assert "pass an output folder" in refused("train", "vsepp", "--data", toy)
+
+
+def test_log_likelihood_decides_between_equal_recalls(
+    exported: Path, toy: Path, tmp_path: Path
+) -> None:
+    recipe = tuning_recipe(exported, {"training.updates": 12, "training.evaluate_every": 4})
+    likelihoods = iter([-0.4, -0.3, -0.2995, -0.35])
+
+    class SameRecalls(Callback):
+        """Every evaluation has the first one's recalls."""
+
+        def on_start(self, trainer: Trainer) -> None:
+            report = trainer.validation.report()
+            trainer.validation.assess = lambda: (report, {"en": next(likelihoods)})
+
+    data = load_dataset(str(toy))
+    done = train_recipe(recipe, data, tmp_path / "run", callbacks=[SameRecalls()]).progress
+    assert [row["log_likelihood"] for row in done.evaluations] == [-0.4, -0.3, -0.2995, -0.35]
+    assert len({row["rsum"] for row in done.evaluations}) == 1
+    assert done.best_update == 4
 
 
 def test_an_export_whose_background_fails_leaves_nothing(

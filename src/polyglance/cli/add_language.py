@@ -1,21 +1,26 @@
 """`polyglance add-language`: extend a trained model to a new language."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
-from polyglance.cli.options import reject_unused_options
+from polyglance.cli.options import reject_unused_options, was_given
 from polyglance.core.languages import is_tag
 from polyglance.errors import PolyglanceError
 
 if TYPE_CHECKING:
+    from polyglance.data import Dataset
     from polyglance.evaluation.ranking.metrics import Metrics
     from polyglance.transfer import Gain
 
 PAIR_OPTIONS = ("pairs", "epochs", "lr", "resume")
 """Options of the training on images with captions."""
+EPOCHS, RATE = 20, 1e-3
+NOT_FOR_SUBWORDS = ("vectors", "method", "pairs", "evaluate", "split", "resume")
+"""Options that have no effect on a sentence encoder."""
 
 
 def add_language_command(
@@ -68,8 +73,13 @@ def add_language_command(
     pairs: Annotated[
         int | None, typer.Option(min=1, help="Number of its training images to use.")
     ] = None,
-    epochs: Annotated[int, typer.Option(min=1, help="Maximum number of epochs.")] = 20,
-    lr: Annotated[float, typer.Option(help="Learning rate for the new words.")] = 1e-3,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of epochs (default: 20).")
+    ] = None,
+    lr: Annotated[
+        float | None,
+        typer.Option(help="Learning rate for the new words or subwords (default: by the model)."),
+    ] = None,
     evaluate: Annotated[
         str | None,
         typer.Option(help="Dataset to evaluate on (default: the held-out part of --data)."),
@@ -83,14 +93,27 @@ def add_language_command(
 ) -> None:
     """Add a language to a trained model; results in its other languages stay the same."""
     _check(language, method, lr)
-    reject_unused_options(context, PAIR_OPTIONS, "captions to train on in --data", data is not None)
-    reject_unused_options(context, ["split"], "a dataset in --evaluate", evaluate is not None)
     named = model or source
     if named is None or (model and source):
         raise PolyglanceError("pass one MODEL to add a language to")
     from polyglance.data import load_dataset
     from polyglance.transfer import PairTraining, add_language
+    from polyglance.transfer.subwords import reads_all_languages
 
+    if reads_all_languages(named):
+        if given := [name for name in NOT_FOR_SUBWORDS if was_given(context, name)]:
+            raise PolyglanceError(
+                f"{named}: a sentence encoder is trained on pairs of texts (--dictionary, "
+                f"--lexicon, --data); leave out {', '.join(f'--{name}' for name in given)}"
+            )
+        where = {"dictionary": dictionary, "lexicon": lexicon, "pivot": pivot}
+        if data is not None and lexicon is None and not was_given(context, "dictionary"):
+            where["dictionary"] = None
+        captions = None if data is None else load_dataset(data, cache)
+        _teach(named, language, out, where, captions, {"epochs": epochs, "lr": lr}, device)
+        return
+    reject_unused_options(context, PAIR_OPTIONS, "captions to train on in --data", data is not None)
+    reject_unused_options(context, ["split"], "a dataset in --evaluate", evaluate is not None)
     captions = None if data is None else load_dataset(data, cache)
     found = add_language(
         named,
@@ -103,7 +126,7 @@ def add_language_command(
             "method": method,
             "pivot": pivot,
         },
-        None if captions is None else PairTraining(captions, pairs, epochs, lr),
+        None if captions is None else PairTraining(captions, pairs, epochs or EPOCHS, lr or RATE),
         None if evaluate is None else load_dataset(evaluate, cache),
         split,
         cache,
@@ -119,12 +142,38 @@ def add_language_command(
     typer.echo(f"model: {out}")
 
 
-def _check(language: str, method: str, lr: float) -> None:
+def _teach(
+    model: str,
+    language: str,
+    out: Path,
+    where: Mapping[str, Any],
+    captions: "Dataset | None",
+    settings: Mapping[str, Any],
+    device: str,
+) -> None:
+    """Train a sentence encoder on pairs of texts, and print what it brought."""
+    from polyglance.transfer import teach_language
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    found = teach_language(model, language, out, where, captions, device=device, **given)
+    typer.echo(
+        f"{language}: {found.pairs:,} pairs of texts; the translation is the closest of up to "
+        f"1,000 for {found.before:.1f} % of them before and {found.after:.1f} % after training"
+    )
+    typer.echo(
+        f"others: unchanged for texts of the {found.known:,} words in the model's vocabulary; "
+        f"cosine similarity of other texts with their former embeddings {found.kept:.3f} in the "
+        f"mean, at least {found.least:.3f}"
+    )
+    typer.echo(f"model: {out}")
+
+
+def _check(language: str, method: str, lr: float | None) -> None:
     if not is_tag(language):
         raise PolyglanceError(f"--language {language}: expected a language tag, such as nl")
     if method not in ("svd", "rcsls"):
         raise PolyglanceError(f"--method {method}: expected svd or rcsls")
-    if not 0 < lr < float("inf"):
+    if lr is not None and not 0 < lr < float("inf"):
         raise PolyglanceError(f"--lr {lr}: expected a number above 0")
 
 

@@ -103,9 +103,11 @@ def export_command(
     ] = None,
 ) -> None:
     """Export a model to ONNX, to encode texts and images without torch."""
+    from polyglance.core.languages import UNDETERMINED
     from polyglance.data import load_dataset
     from polyglance.data.hold_out import held_out_part
     from polyglance.runtime import add_background, background_of, load, model_folder
+    from polyglance.runtime.folders import is_tuned
     from polyglance.text.embedders.subwords.texts import piece_texts
     from polyglance.text.lexicon import Lexicon
 
@@ -114,7 +116,12 @@ def export_command(
     unused = ["split", "lexicon"]
     reject_unused_options(context, unused, "--background DATA", background is not None)
     words = None if lexicon is None else Lexicon.open(lexicon)
-    data = None if background is None else held_out_part(load_dataset(background, cache), split)
+    data = None
+    if background is not None:
+        tuned = is_tuned(model_folder(model))
+        # Captions in a table without a column for the language, as in fine-tuning.
+        language = UNDETERMINED if tuned else None
+        data = held_out_part(load_dataset(background, cache, language), split, tuned)
     if onnx is None:
         if data is None:
             raise PolyglanceError(

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from polyglance.errors import PolyglanceError
 from polyglance.numerics.torchrun import leads
 
 if TYPE_CHECKING:
+    from polyglance.data import Dataset
     from polyglance.recipes import Recipe
     from polyglance.recipes.load import Changes
     from polyglance.training import Result
@@ -24,7 +25,10 @@ MOST_THREADS = max(64, 2 * (os.cpu_count() or 1))
 
 def train_command(
     data: Annotated[str, typer.Option(help="Dataset folder, CSV/Parquet, or 'generated'.")],
-    out: Annotated[Path, typer.Option(help="Output folder of the run.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Output folder of the run (default with --from: runs/NAME of the data)."),
+    ] = None,
     recipe: Annotated[str | None, typer.Argument(help="Name of a recipe, or a YAML file.")] = None,
     source: Annotated[
         str | None,
@@ -57,14 +61,16 @@ def train_command(
     from polyglance.data import load_dataset
     from polyglance.recipes import parse_overrides
 
+    _check_source(recipe, source)
+    out = _chosen_out(out, data, source)
     _check_out(out)
     changes = [parse_overrides(overrides or [])]
     if languages is not None:
         changes.append({"data.languages": listed(languages, "--languages", ALL)})
     if seed is not None:
         changes.append({"training.seed": seed})
-    chosen = _recipe(recipe, source, changes)
-    dataset = load_dataset(data, cache)
+    dataset = load_dataset(data, cache, None if source is None else _default_language(source))
+    chosen = _recipe(recipe, source, changes, dataset)
 
     import torch
 
@@ -79,30 +85,52 @@ def train_command(
     best = next(e for e in done.evaluations if e["update"] == done.best_update)
     typer.echo(f"{done.finished}; {done.update} updates in {done.seconds:.0f} s")
     recalls = " ".join(f"{code} {value:.1f}" for code, value in best["mr"].items())
-    typer.echo(f"best at update {done.best_update}: mean rsum {done.best:.1f}, mR {recalls}")
+    typer.echo(f"best at update {done.best_update}: mean rsum {best['rsum']:.1f}, mR {recalls}")
     if result.still_improving:
         typer.echo(_more(result), err=True)
     if result.gained_nothing:
         typer.echo(_no_gain(result), err=True)
     typer.echo(f"model: {out}")
-    if source is not None and not result.model.attends:
-        typer.echo(_without_cutoff(out, data, result))
+    if source is not None and not result.model.attends and not result.gained_nothing:
+        typer.echo(_as_export(out, data, dataset, result))
 
 
-def _recipe(name: str | None, source: str | None, changes: "Sequence[Changes]") -> "Recipe":
-    """The named recipe, or the recipe for fine-tuning a model."""
-    if name is not None and source is None:
-        from polyglance.recipes import load_recipe
-
-        return load_recipe(name, changes)
-    if name is not None or source is None:
+def _check_source(name: str | None, source: str | None) -> None:
+    if (name is None) == (source is None):
         raise PolyglanceError(
             "pass a recipe ('polyglance recipes' lists them), or a model to fine-tune with --from; "
             "a model has its own recipe, which --set changes"
         )
+
+
+def _chosen_out(out: Path | None, data: str, source: str | None) -> Path:
+    if out is not None:
+        return out
+    if source is None:
+        raise PolyglanceError("pass an output folder for the run with --out")
+    return Path("runs") / Path(data).absolute().stem
+
+
+def _default_language(source: str) -> str | None:
+    """The language of captions in a table without a column for it: any, if the model reads all."""
+    from polyglance.core.languages import UNDETERMINED
+    from polyglance.transfer.subwords import reads_all_languages
+
+    return UNDETERMINED if reads_all_languages(source) else None
+
+
+def _recipe(
+    name: str | None, source: str | None, changes: "Sequence[Changes]", dataset: "Dataset"
+) -> "Recipe":
+    """The named recipe, or the recipe for fine-tuning a model on a dataset."""
+    if source is None:
+        from polyglance.recipes import load_recipe
+
+        assert name is not None
+        return load_recipe(name, changes)
     from polyglance.transfer import tuning_recipe
 
-    return tuning_recipe(source, changes)
+    return tuning_recipe(source, changes, dataset)
 
 
 def _more(result: "Result") -> str:
@@ -127,16 +155,35 @@ def _no_gain(result: "Result") -> str:
     )
 
 
-def _without_cutoff(out: Path, data: str, result: "Result") -> str:
-    """The command that gives a fine-tuned model a cut-off."""
-    recipe = result.model.recipe.data
-    held_out = f" --split {recipe.validation_split}" if recipe.validation_split != "val" else ""
-    folder = out.with_name(f"{out.name}-exported")
-    return (
-        "searches with it rank all images, without a cut-off; to add one: polyglance export "
-        f"{shlex.quote(str(out))} --onnx {shlex.quote(str(folder))} "
-        f"--background {shlex.quote(data)}{held_out}"
+def _as_export(out: Path, data: str, dataset: "Dataset", result: "Result") -> str:
+    """The command that makes a small model of a fine-tuned run, with a cut-off if possible."""
+    from polyglance.data.hold_out import hold_out_for_tuning
+    from polyglance.runtime.background import FEWEST_IMAGES
+    from polyglance.training.checkpoint import FILE
+
+    size, resumed = (_megabytes(files) for files in (out.rglob("*"), [out / FILE]))
+    split = result.model.recipe.data.validation_split
+    command = f"polyglance export {shlex.quote(str(out))} --onnx "
+    command += shlex.quote(str(out.with_name(f"{out.name}-exported")))
+    held_out = hold_out_for_tuning(dataset, split).split(split).images
+    known = set(result.model.languages)
+    enough = sum(not known.isdisjoint(one.captions) for one in held_out) >= FEWEST_IMAGES
+    if enough:
+        command += f" --background {shlex.quote(data)}"
+        command += f" --split {split}" if split != "val" else ""
+    made = (
+        "a small model with a cut-off"
+        if enough
+        else "a small model (the data has too few images for a cut-off)"
     )
+    return (
+        f"the run takes {size:.0f} MB, {resumed:.0f} of them for --resume, and searches with it "
+        f"rank all images, without a cut-off; to make {made}: {command}"
+    )
+
+
+def _megabytes(files: Iterable[Path]) -> float:
+    return sum(file.stat().st_size for file in files if file.is_file()) / 2**20
 
 
 def _check_out(out: Path) -> None:

@@ -35,6 +35,10 @@ def base_language(language: str) -> str:
     return primary_subtag(_standard(language, True) or language)
 
 
+UNDETERMINED = "und"
+"""The tag of texts whose language is not known."""
+
+
 def primary_subtag(tag: str) -> str:
     """The part of a tag that names the language, in lower case, otherwise unchanged.
 

@@ -125,6 +125,8 @@ class Dataset:
         default=None, repr=False, compare=False
     )
     """Location of a caption, for files with several lines per image."""
+    hashed: bool = field(default=False, compare=False)
+    """Whether the splits are by a hash of the names, because the source does not have any."""
     _splits: dict[str, "Dataset"] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )

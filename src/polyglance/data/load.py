@@ -15,11 +15,18 @@ def source_path(source: str | Path) -> Path:
     return Path(source)
 
 
-def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
+def load_dataset(
+    source: str | Path, cache: Path | None = None, language: str | None = None
+) -> Dataset:
     """Load a dataset folder, a CSV/TSV/Parquet with path, caption, language, or `generated`.
 
     `generated` is a dataset of rendered images, created once in the folder `cache`, by default
     the XDG cache.
+
+    Args:
+        source: what to load.
+        cache: folder of generated datasets.
+        language: of the captions of a table that has no such column; None requires one.
 
     >>> from tempfile import TemporaryDirectory
     >>> rows = ["path,caption,language", "beach.jpg,a dog,en", "beach.jpg,ein Hund,de"]
@@ -38,7 +45,7 @@ def load_dataset(source: str | Path, cache: Path | None = None) -> Dataset:
     if path.suffix.lower() in TABLES:
         from polyglance.data.table import load_table
 
-        return load_table(path)
+        return load_table(path, language)
     if not path.exists():
         raise PolyglanceError(
             f"{path}: no such dataset; pass a folder, a CSV or Parquet file, or 'generated'"

@@ -47,10 +47,11 @@ def load_table(path: Path, language: str | None = None) -> Dataset:
     if not has_file(path):
         raise PolyglanceError(f"{path}: no such file")
     rows, noun = _rows(path)
-    entries = _entries(rows, path, noun, language)
+    entries, hashed = _entries(rows, path, noun, language)
     if not entries:
         raise PolyglanceError(f"{path}: the table has a header but no rows; add some")
-    return Dataset(entries, path.parent, path.stem, path.parent, path, partial(_locate, path))
+    locate = partial(_locate, path)
+    return Dataset(entries, path.parent, path.stem, path.parent, path, locate, hashed)
 
 
 def caption_rows(path: Path) -> Iterator[tuple[str, str | None, Path | None]]:
@@ -87,7 +88,7 @@ def hash_splits(names: Iterable[str]) -> dict[str, str]:
     With three or more images, an empty split gets the image whose hash is nearest to it, so an
     image can change its split only in tables of a few dozen images.
     """
-    position = {name: _unit_hash(name) for name in names}
+    position = {name: unit_hash(name) for name in names}
     splits = {name: _split_at(value) for name, value in position.items()}
     for missing in ("val", "test", "train") if len(splits) >= 3 else ():
         if missing not in splits.values():
@@ -107,7 +108,8 @@ def split_name(value: str) -> str:
     return SPLITS.get(name, name)
 
 
-def _unit_hash(name: str) -> float:
+def unit_hash(name: str) -> float:
+    """A number from 0 to 1 (exclusive) for a name, from which its split follows."""
     digest = short_digest([name.encode("utf-8", "surrogatepass")], 8)
     return int.from_bytes(digest, "big") / 2**64
 
@@ -206,7 +208,8 @@ def _parquet_rows(path: Path, required: Sequence[str]) -> Iterator[Row]:
 
 def _entries(
     rows: Iterable[Row], path: Path, noun: str, language: str | None
-) -> list[CaptionedImage]:
+) -> tuple[list[CaptionedImage], bool]:
+    """The images, and whether their splits are by a hash."""
     captions: dict[str, Captions] = {}
     splits: dict[str, tuple[str, int]] = {}
     for number, cells in rows:
@@ -226,7 +229,8 @@ def _entries(
                     f"{line}; give each image one split"
                 )
     chosen = {image: split for image, (split, _) in splits.items()} or hash_splits(captions)
-    return [CaptionedImage(image, chosen[image], found) for image, found in captions.items()]
+    images = [CaptionedImage(image, chosen[image], found) for image, found in captions.items()]
+    return images, not splits
 
 
 def _image(value: Any, where: str) -> str:

@@ -38,6 +38,8 @@ from polyglance.runtime.match_probability import MatchProbability, logistic, nea
 from polyglance.storage.files import atomic, write_json
 from polyglance.storage.staging import staged
 
+FEWEST_IMAGES = 8
+"""Least number of images with captions."""
 IMAGES, TEXTS = 512, 256
 """Largest numbers of images and sentences stored."""
 GALLERY, TRIALS = 100, 2000
@@ -185,8 +187,8 @@ def calibrate(
     images, texts = np.asarray(images, np.float32), np.asarray(texts, np.float32)
     image_of = np.asarray(image_of, np.int64)
     good = np.isfinite(images).all(1)
-    if good.sum() < 8 or len(np.unique(image_of)) < 8:
-        raise PolyglanceError("a background needs at least 8 images with captions")
+    if good.sum() < FEWEST_IMAGES or len(np.unique(image_of)) < FEWEST_IMAGES:
+        raise PolyglanceError(f"a background needs at least {FEWEST_IMAGES} images with captions")
     generator = np.random.default_rng(seed)
     order = generator.permutation(np.flatnonzero(good))
     first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])

@@ -6,7 +6,7 @@ from pathlib import Path
 from polyglance.core.shipped import BASE, VARIABLE, shipped_folder
 from polyglance.errors import PolyglanceError
 from polyglance.runtime.manifest import FILE, is_exported
-from polyglance.storage.files import has_file
+from polyglance.storage.files import has_file, read_json
 
 RUN, NO_WEIGHTS = "model.json", "no-weights.txt"
 """Files in a run's folder; as in `models.folder`, which needs torch."""
@@ -56,3 +56,12 @@ def check_model_folder(folder: Path) -> None:
         raise PolyglanceError(
             f"{folder}: not a model, it has neither {RUN} (a run) nor {FILE} (an export)"
         )
+
+
+def is_tuned(folder: Path) -> bool:
+    """Whether a run, or the run that was exported, fine-tuned another model."""
+    check_model_folder(folder)
+    found = read_json(folder / (FILE if is_exported(folder) else RUN))
+    recipe = found.get("recipe") if isinstance(found, dict) else None
+    transfer = recipe.get("transfer") if isinstance(recipe, dict) else None
+    return isinstance(transfer, dict) and transfer.get("tune") is True

@@ -29,6 +29,8 @@ class Progress:
     finished: str = ""
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     planned: int = 0
+    likelihood: float = float("-inf")
+    """Log-likelihood of the best weights, if it decides between equal rsums."""
     device: str = ""
     """Device of the last update; "" for runs of old versions."""
 

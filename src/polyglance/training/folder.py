@@ -101,15 +101,30 @@ def _remove(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
+WORDS = "'polyglance data words' writes such a file of a lexicon's words"
+
+
 def run_fingerprint(recipe: Recipe, dataset: Dataset) -> str:
     """Fingerprint of all captions and texts of a run: the dataset's and those in files."""
-    names = [*recipe.data.more, *getattr(recipe.sampling, "text_files", ())]
-    own, paths = dataset_fingerprint(dataset), [Path(name).expanduser() for name in names]
+    own, paths = dataset_fingerprint(dataset), list[Path]()
+    texts = getattr(recipe.sampling, "text_files", ())
+    for field, names in (("data.more", recipe.data.more), ("sampling.text_files", texts)):
+        for name in names:
+            path = Path(name).expanduser()
+            if not has_file(path):
+                hint = "" if field == "data.more" else f"; {WORDS}"
+                raise PolyglanceError(
+                    f"{path}: no such file, but the recipe has it in {field}{hint}"
+                )
+            paths.append(path)
     if beside := getattr(recipe.sampling, "beside", None):
-        paths.append(caption_file(Path(beside.data).expanduser()))
-    for path in paths:
-        if not has_file(path):
-            raise PolyglanceError(f"{path}: no such file, but the recipe's sampling refers to it")
+        folder = Path(beside.data).expanduser()
+        if not folder.exists():
+            raise PolyglanceError(
+                f"{folder}: no such folder, but the recipe has it in sampling.beside.data; prepare "
+                "named things with 'polyglance data emoji', or set sampling.beside.data"
+            )
+        paths.append(caption_file(folder))
     return content_digest([own, *map(file_digest, paths)]) if paths else own
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,9 @@ from polyglance.training.samplers import Sampler, samplers
 from polyglance.training.steps import Step, steps
 from polyglance.training.validation import Validation
 from polyglance.vision.image_network import resolved
+
+LEAST_GAIN = 1e-3
+"""Least increase of the log-likelihood that counts as an improvement, at the same rsum."""
 
 
 @dataclass(frozen=True)
@@ -283,18 +287,25 @@ class Trainer:
     def evaluate(self) -> None:
         """Evaluate the model on validation, and save its weights if they are the best so far."""
         self.model.network.eval()
-        report = self.validation.report()
+        report, likelihoods = self.validation.assess()
         self._train_mode()
         rsum = mean_rsum(report, self.recipe.primary)
-        if rsum > self.done.best:
+        tie = rsum == self.done.best
+        likelihood = float("-inf")
+        if likelihoods:
+            likelihood = fmean(likelihoods[code] for code in self.recipe.primary or likelihoods)
+        if rsum > self.done.best or (tie and likelihood > self.done.likelihood + LEAST_GAIN):
             self.done.best, self.done.best_update, self.done.stale = rsum, self.done.update, 0
+            self.done.likelihood = likelihood
             if self.world.is_main:
                 self.model.save_weights(self.out)
         else:
             self.done.stale += 1
             if self.done.stale >= self.recipe.patience and not self.done.finished:
                 self.done.finished = f"no better rsum in {self.recipe.patience} evaluations"
-        row = {"epoch": self.epoch, "rsum": round(rsum, 3), "mr": mr_of(report)}
+        row: dict[str, Any] = {"epoch": self.epoch, "rsum": round(rsum, 3), "mr": mr_of(report)}
+        if likelihoods:
+            row["log_likelihood"] = round(likelihood, 4)
         self.done.evaluations.append({"update": self.done.update, **row})
         for callback in self.callbacks:
             callback.on_evaluation(self, row)

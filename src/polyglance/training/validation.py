@@ -16,12 +16,18 @@ from polyglance.evaluation.captions import (
     no_images,
     readable_captions,
 )
+from polyglance.evaluation.protocol import EncodedLanguage
 from polyglance.models import Model
 from polyglance.numerics.sets import Embeddings
 from polyglance.recipes.schema import DataRecipe
 from polyglance.text.embedders import EncodedTexts
 from polyglance.training.distributed import SINGLE, World
 from polyglance.training.distributed.encode import encode_images, encode_tokens, similarity
+
+TEMPERATURES = tuple(0.0125 * 2 ** (step / 2) for step in range(13))
+"""Tried for the log-likelihood, so that it measures the order of scores, not their scale."""
+MOST_IMAGES = 1000
+"""Most images that the log-likelihood is computed on."""
 
 
 class Validation:
@@ -57,6 +63,13 @@ class Validation:
         self._features = model.read_dataset(part, cache)
         model.check_features(self._features)
         self._tokens: dict[tuple[str | None, tuple[str, ...]], EncodedTexts] = {}
+        transfer = model.recipe.transfer
+        self.breaks_ties = transfer is not None and transfer.tune
+        """Whether log-likelihoods decide between weights with the same rsum.
+
+        Fine-tuning often has few images to evaluate on: recalls among them are coarse, and may be
+        100 % before training.
+        """
         self._prepare()
 
     def _prepare(self) -> None:
@@ -74,6 +87,18 @@ class Validation:
 
     def report(self) -> Report:
         """Recalls of the current model, in the languages it is trained on."""
+        return self.assess()[0]
+
+    def assess(self) -> tuple[Report, dict[str, float]]:
+        """Recalls of the current model, and log-likelihoods by language if they break ties."""
+        likelihoods: dict[str, float] = {}
+
+        def measure(encoded: EncodedLanguage) -> None:
+            captions = np.flatnonzero(encoded.caption_image < MOST_IMAGES)
+            found = encoded.score(encoded.images[:MOST_IMAGES], encoded.captions[captions])
+            own = encoded.caption_image[captions]
+            likelihoods[encoded.source.language] = log_likelihood(found, own)
+
         found = evaluate(
             self,
             self.dataset,
@@ -82,8 +107,9 @@ class Validation:
             kinds=self.kinds,
             bootstrap=0,
             show_progress=False,
+            on_language=measure if self.breaks_ties else None,
         )
-        return self.world.broadcast(found)
+        return self.world.broadcast((found, likelihoods))
 
     def encode_text(
         self,
@@ -108,6 +134,39 @@ class Validation:
 
     def similarity(self, images: Embeddings, texts: Embeddings) -> np.ndarray:
         return similarity(self.world, self.model, images, texts)
+
+
+def log_likelihood(scores: np.ndarray, caption_image: np.ndarray) -> float:
+    """Mean log-probability of the matches, in both directions.
+
+    It is that of a caption's image among all images, and of each of an image's captions among the
+    captions of other images, by a softmax of the scores with the best of several temperatures.
+    Unlike recalls, it still increases when all matches rank first.
+
+    >>> log_likelihood(np.array([[0.3, 0.2], [0.3, 0.4]]), np.array([0, 1])).__round__(3)
+    -0.0
+
+    Args:
+        scores: [N, M], of N images and M captions.
+        caption_image: [M], the row of each caption's image.
+    """
+    return max(_log_likelihood(scores / value, caption_image) for value in TEMPERATURES)
+
+
+def _log_likelihood(scores: np.ndarray, caption_image: np.ndarray) -> float:
+    scores, columns = scores.astype(np.float64), np.arange(scores.shape[1])
+    own = scores[caption_image, columns]
+    images = _logsumexp(scores, 0)
+    matches = caption_image[None, :] == np.arange(len(scores))[:, None]
+    others = _logsumexp(np.where(matches, -np.inf, scores), 1)[caption_image]
+    return float(np.mean((own - images) + (own - np.logaddexp(own, others))) / 2)
+
+
+def _logsumexp(values: np.ndarray, axis: int) -> np.ndarray:
+    """Logarithm of the sum of exponentials along an axis; minus infinity if all values are."""
+    most = np.maximum(values.max(axis, keepdims=True), np.finfo(np.float64).min)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(values - most).sum(axis)) + most.squeeze(axis)
 
 
 def first_images(dataset: Dataset, split: str, count: int | None) -> Dataset:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polyglance.core.registry import Registry
 from polyglance.data.dataset import Dataset
-from polyglance.data.hold_out import hold_out
+from polyglance.data.hold_out import hold_out_for_tuning
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.numerics.devices import AUTO, Device
@@ -82,7 +82,7 @@ def train_recipe(
     Args:
         recipe: the system.
         dataset: images with captions. Fine-tuning (`transfer.tune`) holds out a fifth of the
-            training images if there is no validation split.
+            training images, at least 20 if possible, if there is no validation split.
         out: output folder of the run.
         resume: resume a killed run, with the same result as an uninterrupted one; or extend a
             finished run whose recipe differs only in `training.epochs` or `updates`.
@@ -132,5 +132,5 @@ def train_recipe(
     if recipe.transfer is not None:
         start = start_from(source_folder(recipe.transfer.source, out))
         if recipe.transfer.tune:
-            dataset = hold_out(dataset, split=recipe.data.validation_split)
+            dataset = hold_out_for_tuning(dataset, recipe.data.validation_split)
     return train(recipe, dataset, out, resume, cache, show_progress, start, callbacks, device)

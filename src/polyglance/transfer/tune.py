@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from polyglance.core.shipped import BASE
+from polyglance.data.dataset import Dataset
+from polyglance.data.hold_out import hold_out_for_tuning
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
 from polyglance.models.folder import read_config, refuse_no_model
@@ -25,14 +27,22 @@ from polyglance.transfer.source import copy_weights, source_folder
 
 RATE = 0.1
 """Factor on the source's learning rate."""
-UPDATES, EVERY, PATIENCE, WARMUP = 200, 20, 4, 10
+UPDATES, EPOCHS, PATIENCE, WARMUP = 200, 20, 4, 10
+"""Largest number of updates, the largest number of epochs if the data is known, the number of
+evaluations without improvement, and updates with an increasing learning rate."""
+EVALUATIONS, EVERY = 10, 4
+"""Number of evaluations, and the least number of updates between two."""
 BATCH = 128
 """Largest batch, in captions or images: the user's own data is usually small."""
 ELSEWHERE = {"text_only": False, "text_files": [], "text_shares": [], "beside": None}
 """Sampling fields that refer to files of the source's training."""
 
 
-def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = ()) -> Recipe:
+def tuning_recipe(
+    source: str | Path,
+    overrides: Changes | Iterable[Changes] = (),
+    dataset: Dataset | None = None,
+) -> Recipe:
     """The recipe for fine-tuning a model, to be passed to `polyglance.train`.
 
     Architecture, loss and optimizer are the source's, with a tenth of its learning rate. Captions
@@ -42,19 +52,22 @@ def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = (
     Args:
         source: folder of a run or an exported model; "base" is the included model.
         overrides: values by field, as for `load_recipe`.
+        dataset: of the training, if known: with few images, there are fewer updates.
     """
     name = BASE if names_base(source) else str(Path(source).expanduser().absolute())
     folder = source_folder(name, Path())
     old = source_recipe(folder)
+    batch = min(BATCH, old.training.batch_size)
+    updates = UPDATES if dataset is None else _updates(dataset, batch)
     training: dict[str, Any] = {
         "epochs": 30,
-        "updates": UPDATES,
-        "batch_size": min(BATCH, old.training.batch_size),
+        "updates": updates,
+        "batch_size": batch,
         "lr": RATE * old.training.lr,
         "schedule": CosineSchedule(),
         "warmup_updates": WARMUP,
         "warmup_epoch": None,
-        "evaluate_every": EVERY,
+        "evaluate_every": max(EVERY, updates // EVALUATIONS),
         "patience": PATIENCE,
         "primary": None,
         "drop_last": False,
@@ -75,6 +88,12 @@ def tuning_recipe(source: str | Path, overrides: Changes | Iterable[Changes] = (
         "translation": None,
     }
     return change_recipe(old.model_copy(update=sections), overrides, str(folder))
+
+
+def _updates(dataset: Dataset, batch: int) -> int:
+    """The number of updates for a dataset; many on few images only memorise their captions."""
+    images = sum(one.split == "train" for one in hold_out_for_tuning(dataset).images)
+    return min(UPDATES, EPOCHS * max(1, -(-images // batch)))
 
 
 def source_recipe(folder: Path) -> Recipe:

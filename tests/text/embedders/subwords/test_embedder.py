@@ -111,7 +111,7 @@ def test_a_training_without_the_package_names_it(
 
 
 def test_no_words_are_added() -> None:
-    with pytest.raises(PolyglanceError, match="reads every language"):
+    with pytest.raises(PolyglanceError, match="polyglance add-language MODEL --lexicon"):
         sentence_model().embedder.add_words("fr", ["chien"], "en")
 
 

@@ -182,8 +182,6 @@ class SubwordEmbedder(Embedder):
 
     def add_words(self, language: str, words: Sequence[str], pivot: str) -> Embedder:
         raise PolyglanceError(
-            "a model with subwords reads every language, so it has no words to add; to improve "
-            "one, train on captions in it: polyglance train --from MODEL --data DATA, and if you "
-            "have only a lexicon, on its words beside captions in other languages: polyglance data "
-            "words FILE, then --set sampling.text_files=[FILE]"
+            "a model with subwords reads every language, so it has no words to add; teach it a "
+            "language with a lexicon: polyglance add-language MODEL --lexicon FILE"
         )
