@@ -58,7 +58,9 @@ def test_all_recipes_of_version_0_1_0_are_in_the_package() -> None:
 def test_what_changed_is_of_recipes_that_were_there() -> None:
     assert BEFORE.keys() <= set(PACKAGE)
     for name, fields in BEFORE.items():
-        assert load_recipe(name, fields, shared=True) != load_recipe(name), f"{name} has not changed"
+        assert load_recipe(name, fields, shared=True) != load_recipe(name), (
+            f"{name} has not changed"
+        )
 
 
 @pytest.mark.parametrize("name", PACKAGE)
