@@ -13,6 +13,7 @@ from polyglance.training.images import prepared
 from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
+from polyglance.training.steps.terms import TermsStep
 from tests.training.coloured import COLOURS, SMALL, write_coloured
 from tests.training.runs import run, same, stop_after, weights
 
@@ -98,6 +99,30 @@ def test_a_batch_is_the_same_whichever_thread_decodes_it(coloured):
         for one in kept:  # every vector that was not dropped is one of that image's
             assert (alone[place] - one).abs().amax(1).min() < 1e-5
     ahead.close()
+
+
+def test_a_run_out_of_memory_goes_on_with_fewer_images_at_a_time(coloured, tmp_path, monkeypatch):
+    original = TermsStep.outcome
+
+    def exhausted(self, update, prepared):
+        chunk = self.model.recipe.image.backbone.chunk
+        if update == when and chunk is None:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return original(self, update, prepared)
+
+    monkeypatch.setattr(TermsStep, "outcome", exhausted)
+    settings = ("training.updates=3", "training.evaluate_every=1")
+    when = 0
+    with pytest.raises(PolyglanceError, match=r"or set image.backbone.chunk=4$"):
+        run(coloured, tmp_path / "run", *settings, small=SMALL)
+    assert not (tmp_path / "run").exists()
+    when = 2
+    advice = r"set image.backbone.chunk=4 and continue with --resume, or lower .*, with another"
+    with pytest.raises(PolyglanceError, match=advice):
+        run(coloured, tmp_path / "run", *settings, small=SMALL)
+    less = (*settings, "image.backbone.chunk=4")
+    result = run(coloured, tmp_path / "run", *less, small=SMALL, resume=True)
+    assert result.progress.update == 3
 
 
 @pytest.mark.parametrize(
