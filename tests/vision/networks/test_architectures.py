@@ -66,8 +66,13 @@ class Weights(enum.Enum):
 
 @pytest.fixture
 def torchvision(monkeypatch):
+    def get_model(name, weights):
+        if name == "reads":  # sizes of layers computed with tensors, as torchvision's RegNet does
+            assert torch.ones(3).sum().item() == 3
+        return Classifier(name == "hidden")
+
     models = types.SimpleNamespace(
-        get_model=lambda name, weights: Classifier(name == "hidden"),
+        get_model=get_model,
         get_model_weights=lambda _name: Weights,
     )
     monkeypatch.setitem(sys.modules, "torchvision", types.SimpleNamespace(models=models))
@@ -96,8 +101,9 @@ def loaded(name):
     return stages
 
 
-def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights):
-    found = architecture(f"torchvision:small@{weights}")
+@pytest.mark.parametrize("name", ["small", "reads"])
+def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights, name):
+    found = architecture(f"torchvision:{name}@{weights}")
     stages = found.build()
     assert (found.dim, len(stages), found.cells(64), found.cells(128)) == (8, 3, 2, 4)
     found.load(stages)
