@@ -5,7 +5,6 @@ import torch
 from polyglance.errors import PolyglanceError
 from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
 from polyglance.vision.image_network import ImageNetwork, build_image_network
-from polyglance.vision.networks.architectures import norms
 
 
 def network(feature="efficientnet-lite0/grid", **settings):
@@ -91,19 +90,9 @@ def test_batch_norm_never_changes():
     found = network().train()
     assert not found.training
     before = {name: value.clone() for name, value in found.named_buffers()}
+    assert {name.rpartition(".")[2] for name in before} >= {"gain", "shift", "mean", "variance"}
     found(seen())[0].sum().backward()
     assert all(torch.equal(value, before[name]) for name, value in found.named_buffers())
-
-
-def test_the_scale_and_shift_of_batch_norm_stay_frozen():
-    found = network()
-    fixed = list(norms(list(found.stages)))
-    trainable = {id(one) for one in found.parameters() if one.requires_grad}
-    found.thaw(9, trainable)
-    found(seen())[0].sum().backward()
-    assert fixed
-    assert all(one.grad is None and not one.requires_grad for one in fixed)
-    assert {id(one) for one in found.parameters()} - {id(one) for one in fixed} == trainable
 
 
 @pytest.mark.parametrize("train", ["last", "all"])

@@ -12,10 +12,12 @@ from torch import nn
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
 from polyglance.runtime import export_model, load
 from polyglance.vision.extraction.extract import open_backbone
+from polyglance.vision.image_network import ImageNetwork
 from polyglance.vision.networks import architectures
-from polyglance.vision.networks.architectures import architecture
+from polyglance.vision.networks.architectures import architecture, norms
 from tests.training.runs import run
 from tests.training.test_end_to_end import SMALL, coloured  # noqa: F401  (a fixture)
 
@@ -125,6 +127,20 @@ def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights, name)
 def test_what_is_not_a_sequence_is_refused(torchvision, weights, name, message):
     with pytest.raises(PolyglanceError, match=message):
         loaded(name.format(weights))
+
+
+def test_the_scale_and_shift_of_batch_norm_stay_frozen(torchvision, weights):
+    backbone = BackboneRecipe(train="all", input_size=64)
+    found = ImageNetwork(
+        ImageRecipe(feature=f"torchvision:small@{weights}/grid", backbone=backbone), backbone
+    )
+    fixed = list(norms(list(found.stages)))
+    assert len(fixed) == 6
+    trainable = {id(one) for one in found.parameters() if one.requires_grad}
+    found.thaw(9, trainable)
+    found(torch.randint(256, (2, 64, 64, 3), dtype=torch.uint8))[0].sum().backward()
+    assert all(one.grad is None for one in fixed)
+    assert len(trainable) == len(list(found.parameters())) - len(fixed)
 
 
 def test_a_weights_file_has_its_own_preprocessing(torchvision, weights):
