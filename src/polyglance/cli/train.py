@@ -10,6 +10,7 @@ import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.options import ALL, listed
+from polyglance.core.memory import keep_freed_memory
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.torchrun import leads
 
@@ -64,6 +65,8 @@ def train_command(
     if seed is not None:
         changes.append({"training.seed": seed})
     chosen = _recipe(recipe, source, changes)
+    if chosen.image.backbone is not None:  # its activations are large, and alike in all updates
+        keep_freed_memory()
     dataset = load_dataset(data, cache)
 
     import torch
