@@ -148,16 +148,24 @@ class Record(Callback):
 def trained(
     world: World, name: str, out: Path, device: str, changes: Sequence[str] = (), **how: Any
 ) -> tuple[Record, Result]:
-    """Train a small form of a recipe on a device, and what it was like."""
+    """Train a small form of a recipe on a device, and what it was like.
+
+    Args:
+        world: data and files.
+        name: of the recipe.
+        out: the run's folder.
+        device: to train on.
+        changes: as `--set` takes them.
+        how: more arguments of `train`; by default, all trainings share a cache.
+    """
     record = Record()
     result = train(
         world.recipe(name, *changes),
         load_dataset(world.data(name)),
         out,
-        cache=world.folder / "cache",
         show_progress=False,
         callbacks=[record],
         device=device,
-        **how,
+        **({"cache": world.folder / "cache"} | how),
     )
     return record, result

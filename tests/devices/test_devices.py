@@ -97,6 +97,9 @@ def test_a_training_that_does_not_fit_says_what_to_lower(
     remedy = "lower training.batch_size, which is 32, or set training.precision=bf16"
     with pytest.raises(PolyglanceError, match=f"not enough memory on cpu; {remedy}"):
         run(toy, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    monkeypatch.undo()
+    run(toy, tmp_path / "run", "training.batch_size=16", "training.updates=1")
 
 
 COMMANDS = {

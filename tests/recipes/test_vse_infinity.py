@@ -47,6 +47,17 @@ def test_the_bert_recipe_differs_in_its_text_tower_only() -> None:
     assert bert.augment == ours.augment.model_copy(update={"include_ends": False})
 
 
+def test_the_end_to_end_recipe_has_the_papers_schedule() -> None:
+    recipe = load_recipe("vse-infinity-grid-e2e")
+    backbone = recipe.image.backbone
+    assert backbone is not None
+    assert (backbone.train, backbone.input_size) == ("all", 512)
+    assert (backbone.frozen_epochs, backbone.stage_epochs) == (1, 0)
+    assert (backbone.multiplier, backbone.lower_multiplier) == (0.1, 0.1)
+    # The learning rate grows in the epoch in which the backbone is trained first.
+    assert recipe.training.warmup_epoch == backbone.frozen_epochs
+
+
 def test_the_bert_recipe_asks_for_its_encoder(toy: Path, tmp_path: Path) -> None:
     with pytest.raises(PolyglanceError, match=r"--set text\.encoder\.pretrained=FOLDER"):
         run(toy, tmp_path / "run", recipe="vse-infinity-bert")

@@ -25,8 +25,16 @@ def test_rows_differ_in_what_is_trained(profile: str, size: int, seeds: int) -> 
         assert (image.backbone and image.backbone.train) == TRAINED[trained]
         assert image.pooling == ("gpo" if kind == "gpo" else "mean")
         assert run.recipe.data.languages == (None if languages else ["en"])
+        if image.backbone is not None and languages and profile == "standard":
+            assert image.backbone.frozen_epochs == 0  # an epoch is more than half of the training
         if image.backbone is not None and kind != "nce":
             assert (image.backbone.input_size, image.backbone.squash) == (size, True)
+
+
+def test_claims_about_all_languages_compare_their_mean() -> None:
+    study = load_study("end-to-end")
+    ten = [one for one in study.claims if any(">" in c and "-10" in c for c in one.compare)]
+    assert any("all" in (one.columns or ()) for one in ten)
 
 
 def test_rows_can_be_run(coloured: Path, tmp_path: Path) -> None:  # noqa: F811

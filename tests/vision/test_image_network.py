@@ -90,6 +90,7 @@ def test_batch_norm_never_changes():
     found = network().train()
     assert not found.training
     before = {name: value.clone() for name, value in found.named_buffers()}
+    assert {name.rpartition(".")[2] for name in before} >= {"gain", "shift", "mean", "variance"}
     found(seen())[0].sum().backward()
     assert all(torch.equal(value, before[name]) for name, value in found.named_buffers())
 

@@ -10,6 +10,7 @@ import typer
 
 from polyglance.cli.device import DEFAULT, DeviceOption
 from polyglance.cli.options import ALL, listed
+from polyglance.core.memory import keep_freed_memory
 from polyglance.errors import PolyglanceError
 from polyglance.numerics.torchrun import leads
 
@@ -71,6 +72,8 @@ def train_command(
         changes.append({"training.seed": seed})
     dataset = load_dataset(data, cache, None if source is None else _default_language(source))
     chosen = _recipe(recipe, source, changes, dataset)
+    if chosen.image.backbone is not None:  # its activations are large, and alike in all updates
+        keep_freed_memory()
 
     import torch
 

@@ -1,10 +1,36 @@
-"""Peak memory of this process, as reported by the operating system."""
+"""Memory of this process: its peak, and whether freed memory goes back to the operating system."""
 
+import ctypes
+import os
 import sys
 from pathlib import Path
 
 RESET_PEAK = "5"
 """Written to /proc/self/clear_refs to reset the peak (proc(5))."""
+
+TRIM_THRESHOLD, TOP_PAD, MMAP_MAX = -1, -2, -4
+"""Parameters of glibc's mallopt (mallopt(3))."""
+GROWTH = 256 * 2**20
+"""Bytes by which the heap grows at once."""
+SETTINGS = ("MALLOC_", "GLIBC_TUNABLES")
+"""Beginnings of environment variables with which the user sets these parameters."""
+
+
+def keep_freed_memory() -> bool:
+    """Let this process reuse freed memory instead of returning it to the operating system.
+
+    By default, glibc maps every large block anew, and the kernel clears its pages again. Returns
+    whether it was possible; it has no effect with another C library, or if the user has set
+    allocation parameters with environment variables.
+    """
+    if sys.platform != "linux" or any(name.startswith(SETTINGS) for name in os.environ):
+        return False
+    libc = ctypes.CDLL(None)
+    if not hasattr(libc, "gnu_get_libc_version"):
+        return False
+    values = {MMAP_MAX: 0, TRIM_THRESHOLD: -1, TOP_PAD: GROWTH}
+    accepted = [libc.mallopt(name, value) for name, value in values.items()]
+    return all(accepted)
 
 
 def reset_peak_memory() -> None:

@@ -12,11 +12,17 @@ SAFELY = {"local_files_only": True, "trust_remote_code": False}
 
 
 def import_package(name: str, module: str | None = None) -> Any:
-    """Import a package, or a module of it; if it is missing, the error says what to install."""
+    """Import a package, or a module of it; if that fails, the error says what to install."""
     try:
         return importlib.import_module(module or name)
     except ImportError as error:
         raise PolyglanceError(f"{name}: {error}; run 'pip install {name}'") from None
+    except (RuntimeError, OSError, AttributeError) as error:  # compiled for another torch
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PolyglanceError(
+            f"{name}: cannot be imported ({reason}); install a version of it that matches the "
+            "installed torch"
+        ) from None
 
 
 @contextlib.contextmanager

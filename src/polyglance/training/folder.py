@@ -1,19 +1,23 @@
 """The folder of a run: locked by one training at a time, new or resumable."""
 
 import os
+import shutil
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from polyglance.data.dataset import Dataset, caption_file, dataset_fingerprint
 from polyglance.errors import PolyglanceError
-from polyglance.models.folder import CONFIG
+from polyglance.models.folder import CONFIG, WEIGHTS
 from polyglance.recipes import Recipe, check_recipe
 from polyglance.storage.digest import content_digest, file_digest
 from polyglance.storage.files import atomic, has_file, read_json
 from polyglance.storage.locks import take_lock
 from polyglance.storage.staging import sweep_files
+from polyglance.training.checkpoint import FILE as CHECKPOINT
+from polyglance.training.log import LOGS
 
 _HELD = threading.local()
 """Run folders locked by this thread."""
@@ -88,6 +92,31 @@ def is_interrupted_start(out: Path) -> bool:
     return bool(names) and names <= EMBEDDER_FILES
 
 
+@contextmanager
+def removed_on_failure(out: Path) -> Iterator[None]:
+    """Remove a new run from `out`, which is locked, if an error ends it before a checkpoint.
+
+    Otherwise its files would only be in the way: such a run cannot be resumed with another recipe,
+    as the error may advise. An interrupted run stays, and so does one that was there before.
+    """
+    is_new = is_empty_run(out)
+    try:
+        yield
+    except Exception:
+        if is_new and not has_file(out / CHECKPOINT):
+            for name in (*EMBEDDER_FILES, *LOGS, WEIGHTS, CONFIG):
+                _remove_path(out / name)
+        raise
+
+
+def _remove_path(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
 def _owner(out: Path) -> str:
     with suppress(OSError, ValueError):
         return f" (process {int((out / OWNER).read_text())})"
@@ -155,10 +184,10 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
     saved = read_json(path)
     if not isinstance(saved, dict) or not isinstance(saved.get("recipe"), dict):
         raise PolyglanceError(f"{path}: does not describe a run; choose another --out")
-    if not _equal_except_length(check_recipe(saved["recipe"], str(path)), recipe):
+    if not _can_continue(check_recipe(saved["recipe"], str(path)), recipe):
         raise PolyglanceError(
             f"{out}: the run there has a different recipe; --resume needs the same recipe and "
-            f"--set, except for training.epochs (see 'recipe' in {path})"
+            f"--set, except for training.epochs and image.backbone.chunk (see 'recipe' in {path})"
         )
     if saved.get("fingerprint") != fingerprint:
         raise PolyglanceError(
@@ -167,7 +196,12 @@ def check_folder(out: Path, recipe: Recipe, fingerprint: str, resume: bool) -> N
         )
 
 
-def _equal_except_length(one: Recipe, other: Recipe) -> bool:
-    """Whether two recipes are the same except for the length of the training."""
+def _can_continue(one: Recipe, other: Recipe) -> bool:
+    """Whether two recipes are the same except for the length of the training and its memory."""
     length = {"epochs": one.training.epochs, "updates": one.training.updates}
-    return one == other.model_copy(update={"training": other.training.model_copy(update=length)})
+    changes: dict[str, Any] = {"training": other.training.model_copy(update=length)}
+    mine, others = one.image.backbone, other.image.backbone
+    if mine is not None and others is not None:
+        backbone = others.model_copy(update={"chunk": mine.chunk})
+        changes["image"] = other.image.model_copy(update={"backbone": backbone})
+    return one == other.model_copy(update=changes)

@@ -1,6 +1,6 @@
 """The images of an update: features from a store, or pixels for the image network."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from torch.nn import functional
 from polyglance.models import Model
 from polyglance.models.tensors import read_features
 from polyglance.numerics.devices import CPU, pinned
+from polyglance.training.distributed.share import mean_weights
 from polyglance.training.inputs.augment import Augmenter
 from polyglance.vision.extraction.features import Features
 from polyglance.vision.extraction.image_files import ImageFiles, ahead, load_training_crop
@@ -29,13 +30,14 @@ class Pixels(NamedTuple):
     """Distinct images of an update: their rows [U], in order, and pixels [U, S, S, 3].
 
     For stored views: the output of the `first` stages instead, and that of all stages if needed
-    for retention.
+    for retention, with the images' weights [U] in the mean over the images of all processes.
     """
 
     rows: np.ndarray
     images: Tensor
     first: int = 0
     original: Tensor | None = None
+    weights: Tensor | None = None
 
 
 class StepImages:
@@ -53,8 +55,14 @@ class StepImages:
     def __init__(self, model: Model, features: Features, augmenter: Augmenter | None) -> None:
         self.stored, self.augmenter, self.device = features, augmenter, model.device
 
-    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
-        """Pixels of the images `rows` of an update; None if features are stored."""
+    def load_pixels(self, update: int, ranks: Sequence[np.ndarray], rank: int) -> Pixels | None:
+        """Pixels of a process's images of an update; None if features are stored.
+
+        Args:
+            update: number of the update.
+            ranks: the images that each process embeds.
+            rank: of this process.
+        """
         return None
 
     def read(
@@ -84,8 +92,11 @@ class StepImages:
     def retention_loss(self, pixels: Pixels | None, outputs: tuple[Tensor, ...]) -> Tensor | None:
         """The weighted loss for changes of the class probabilities; None if not penalised.
 
+        It is this process's part of a mean over the distinct images of all processes: their sum
+        is the loss of the update.
+
         Args:
-            pixels: of all images of the update.
+            pixels: of the images of the update that this process embeds.
             outputs: returned by `run_network`.
         """
         return None
@@ -128,8 +139,8 @@ class NetworkImages(StepImages):
         self.stream = STREAM + stream
         self.trainable = {id(one) for one in network.parameters() if one.requires_grad}
 
-    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
-        distinct = np.unique(rows)
+    def load_pixels(self, update: int, ranks: Sequence[np.ndarray], rank: int) -> Pixels | None:
+        distinct = np.unique(ranks[rank])
         if not len(distinct):
             return None
         crops = [self._training_crop(update, row) for row in distinct]
@@ -190,18 +201,21 @@ class CachedViewImages(NetworkImages):
         # All of them now: in a resumed run the last stages may no longer be the original ones.
         self.views.keep(sorted({total, *map(self.network.frozen_at, epochs)}))
 
-    def load_pixels(self, update: int, rows: np.ndarray) -> Pixels | None:
-        distinct = np.unique(rows)
+    def load_pixels(self, update: int, ranks: Sequence[np.ndarray], rank: int) -> Pixels | None:
+        distinct = np.unique(ranks[rank])
         if not len(distinct):
             return None
         # Drawn for all images, so that an image's view does not depend on which process sees it.
         rng = np.random.default_rng([self.seed, update, self.stream])
         views = rng.integers(self.views.count, size=len(self.files))[distinct]
         first = self.network.frozen_at(update // self.per_epoch)
-        total, original = len(self.network.stages), None
-        if self.weight and first < total:
-            original = self.views.read(total, distinct, views)
-        return Pixels(distinct, self.views.read(first, distinct, views), first, original)
+        read = Pixels(distinct, self.views.read(first, distinct, views), first)
+        total = len(self.network.stages)
+        if not self.weight or first == total:
+            return read
+        original = self.views.read(total, distinct, views)
+        weights = torch.from_numpy(mean_weights(ranks, rank))
+        return read._replace(original=original, weights=weights)
 
     def run_network(self, pixels: Pixels | None) -> tuple[Tensor, ...]:
         if pixels is None:
@@ -213,9 +227,11 @@ class CachedViewImages(NetworkImages):
             return None
         before = self.classes.logits(pixels.original.mean((2, 3)))
         now = self.classes.logits(outputs[0].float())
-        return self.weight * functional.kl_div(
-            now.log_softmax(-1), before.log_softmax(-1), reduction="batchmean", log_target=True
+        changes = functional.kl_div(
+            now.log_softmax(-1), before.log_softmax(-1), reduction="none", log_target=True
         )
+        assert pixels.weights is not None
+        return self.weight * (pixels.weights @ changes.sum(-1))
 
 
 def step_images(

@@ -8,7 +8,9 @@ from typing import Any
 from polyglance.errors import PolyglanceError
 from polyglance.storage.files import atomic, has_file, read_jsonl
 
-FILE = "metrics.jsonl"
+FILE, BOARD, CURVE = "metrics.jsonl", "tensorboard", "curve.png"
+LOGS = (FILE, BOARD, CURVE)
+"""What is written here."""
 
 
 class RunLog:
@@ -26,7 +28,7 @@ class RunLog:
         if importlib.util.find_spec("tensorboard") is not None:
             from torch.utils.tensorboard import SummaryWriter
 
-            self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=resumed_at + 1)
+            self._board = SummaryWriter(str(folder / BOARD), purge_step=resumed_at + 1)
 
     def write(self, update: int, **values: Any) -> None:
         """Log the values of one update: numbers, or {language: number}."""
@@ -82,5 +84,5 @@ def draw_curve(folder: Path) -> None:
     right.set(xlabel="updates", ylabel="mR on validation (%)")
     if evaluated:
         right.legend(ncols=2, fontsize="x-small")
-    with atomic(folder / "curve.png") as handle:
+    with atomic(folder / CURVE) as handle:
         FigureCanvasAgg(figure).print_png(handle)

@@ -35,7 +35,7 @@ from polyglance.training.distributed.broadcast import broadcast_weights
 from polyglance.training.distributed.checks import check_same_command, check_same_data
 from polyglance.training.distributed.join import joined
 from polyglance.training.distributed.parallel import in_parallel
-from polyglance.training.folder import check_folder, lock_run, run_fingerprint
+from polyglance.training.folder import check_folder, lock_run, removed_on_failure, run_fingerprint
 from polyglance.training.images import prepared
 from polyglance.training.inputs.data import CreateModel, InitialModel, fresh_model, prepare
 from polyglance.training.log import RunLog
@@ -151,9 +151,10 @@ def train(
         step.world = world
         events = with_defaults(callbacks, show_progress, world.is_main)
         trainer = Trainer(started, step, sampler, validation, out, events, tokens)
-        if world.is_main:
-            model.save_config(out, **facts, parameters=model.parameters())
-        return trainer.run()
+        with removed_on_failure(out) if world.is_main else nullcontext():
+            if world.is_main:
+                model.save_config(out, **facts, parameters=model.parameters())
+            return trainer.run()
 
 
 def _check_validation(
@@ -326,8 +327,23 @@ class Trainer:
 
     def _memory_advice(self) -> str:
         """What to do if an update does not fit into memory."""
-        other = "" if self.recipe.precision != "fp32" else ", or set training.precision=bf16"
-        return f"lower training.batch_size, which is {self.recipe.batch_size}{other}"
+        ways = [f"lower training.batch_size, which is {self.recipe.batch_size}"]
+        if self.recipe.precision == "fp32":
+            ways.append("set training.precision=bf16")
+        if not (self.out / FILE).is_file():
+            return ", or ".join([*ways, *self._chunks()])
+        elsewhere = f"{', or '.join(ways)}, with another --out"
+        return ", or ".join(
+            [*(f"{way} and continue with --resume" for way in self._chunks()), elsewhere]
+        )
+
+    def _chunks(self) -> list[str]:
+        """How to compute fewer images of the network in the tower at a time, if possible."""
+        backbone = self.model.recipe.image.backbone
+        if backbone is None or backbone.views is not None or backbone.chunk == 1:
+            return []
+        images = self.recipe.batch_size if backbone.chunk is None else backbone.chunk
+        return [f"set image.backbone.chunk={max(1, images // 4)}"]
 
     def _train_mode(self) -> None:
         # Frozen parts keep their statistics as well.

@@ -107,7 +107,7 @@ class Views:
                 for start, pixels in self._pixels(pairs):
                     below = run(self.network.standardised(pixels))
                     for first, found in self.network.at_stages(below, lowest, sorted(paths)):
-                        values = found.half().numpy()
+                        values = found.half().cpu().numpy()
                         if first not in opened:
                             opened[first] = _open(partial[first], (*count, *values.shape[1:]))
                         for (row, view), value in zip(pairs[start:], values, strict=False):

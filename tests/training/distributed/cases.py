@@ -14,6 +14,7 @@ from polyglance.training import Callback, Trainer
 from polyglance.training.steps import StepOutcome
 from tests.conftest import TOY
 from tests.training.beside import SUBWORDS
+from tests.training.coloured import SMALL
 from tests.training.runs import run
 
 FEW = ["training.updates=5", "training.evaluate_every=999", "training.lr=0.001"]
@@ -37,6 +38,15 @@ LATENT = [
     "text.embedder.rare.tokens=12",
     "text.embedder.rare.assignment.candidates=3",
 ]
+FILES = [*SMALL, "text.embedder.min_count=1", "training.epochs=auto"]
+KEEP = [
+    "image.head.kind=classes",
+    "image.backbone.views=2",
+    "image.backbone.train=last",
+    "image.backbone.frozen_epochs=0",
+    "image.backbone.multiplier=1",
+    "image.backbone.keep=100",
+]
 
 
 EPS = 1e-3
@@ -45,12 +55,18 @@ rounding takes a step as long as any other, in a direction that depends on the p
 
 
 class Case(NamedTuple):
-    """A recipe with changes, on images of one vector or on sets."""
+    """A recipe with changes, on a dataset: images of one vector, sets of vectors, or files."""
 
     recipe: str
     changes: Sequence[str] = ()
     sets: bool = False
     small: Sequence[str] = TOY
+    files: bool = False
+
+    @property
+    def source(self) -> str:
+        """Name of the dataset."""
+        return "files" if self.files else "sets" if self.sets else "toy"
 
     @property
     def overrides(self) -> list[str]:
@@ -127,6 +143,24 @@ CASES = {
             "training.updates=15",
         ],
     ),
+    "end-to-end": Case(
+        "nce-e2e",
+        ["image.backbone.frozen_epochs=0", "image.backbone.multiplier=1"],
+        small=FILES,
+        files=True,
+    ),
+    # Captions of one image are in the shares of both processes.
+    "keep": Case("nce-e2e", KEEP, small=FILES, files=True),
+    "keep-images": Case(
+        "nce-e2e",
+        [
+            *KEEP,
+            "sampling.kind=images",
+            "sampling.captions=2",
+        ],
+        small=FILES,
+        files=True,
+    ),
 }
 
 
@@ -172,7 +206,7 @@ def train_cases(data: Path, out: Path, names: Sequence[str], rank: int = 0) -> N
     """Train cases into folders of `out` that bear their names; records are kept beside them.
 
     Args:
-        data: holds the datasets `toy` and `sets`.
+        data: holds the datasets `toy`, `sets` and `files`.
         out: of the runs.
         names: of the cases.
         rank: of this process, part of the names of files.
@@ -181,10 +215,9 @@ def train_cases(data: Path, out: Path, names: Sequence[str], rank: int = 0) -> N
     for name in names:
         case = CASES[name]
         records = Records(out / f"{name}-{rank}")
-        source = data / ("sets" if case.sets else "toy")
         with steady():
             run(
-                source,
+                data / case.source,
                 out / name,
                 *(change.replace("DATA", str(data)) for change in case.overrides),
                 recipe=case.recipe,

@@ -10,6 +10,7 @@ from safetensors.torch import load_file
 
 from tests.conftest import write_toy
 from tests.training.beside import write_sentences, write_things
+from tests.training.coloured import write_coloured
 from tests.training.distributed.cases import CASES, train_cases
 from tests.training.distributed.processes import torchrun
 from tests.training.runs import same, weights
@@ -23,6 +24,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
     write_toy(folder / "toy")
     write_toy(folder / "sets", form="set")
+    write_coloured(folder / "files")
     write_sentences(folder / "texts.jsonl.gz")
     write_things(folder / "things")
     done = torchrun(SCRIPT, str(folder), str(folder / "two"), *CASES)

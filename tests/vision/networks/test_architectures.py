@@ -12,10 +12,12 @@ from torch import nn
 
 from polyglance.errors import PolyglanceError
 from polyglance.models import Model
+from polyglance.recipes.schema import BackboneRecipe, ImageRecipe
 from polyglance.runtime import export_model, load
 from polyglance.vision.extraction.extract import open_backbone
+from polyglance.vision.image_network import ImageNetwork
 from polyglance.vision.networks import architectures
-from polyglance.vision.networks.architectures import architecture
+from polyglance.vision.networks.architectures import architecture, norms
 from tests.training.runs import run
 from tests.training.test_end_to_end import SMALL, coloured  # noqa: F401  (a fixture)
 
@@ -66,8 +68,13 @@ class Weights(enum.Enum):
 
 @pytest.fixture
 def torchvision(monkeypatch):
+    def get_model(name, weights):
+        if name == "reads":  # sizes of layers computed with tensors, as torchvision's RegNet does
+            assert torch.ones(3).sum().item() == 3
+        return Classifier(name == "hidden")
+
     models = types.SimpleNamespace(
-        get_model=lambda name, weights: Classifier(name == "hidden"),
+        get_model=get_model,
         get_model_weights=lambda _name: Weights,
     )
     monkeypatch.setitem(sys.modules, "torchvision", types.SimpleNamespace(models=models))
@@ -96,8 +103,9 @@ def loaded(name):
     return stages
 
 
-def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights):
-    found = architecture(f"torchvision:small@{weights}")
+@pytest.mark.parametrize("name", ["small", "reads"])
+def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights, name):
+    found = architecture(f"torchvision:{name}@{weights}")
     stages = found.build()
     assert (found.dim, len(stages), found.cells(64), found.cells(128)) == (8, 3, 2, 4)
     found.load(stages)
@@ -119,6 +127,20 @@ def test_stages_begin_where_the_grid_becomes_smaller(torchvision, weights):
 def test_what_is_not_a_sequence_is_refused(torchvision, weights, name, message):
     with pytest.raises(PolyglanceError, match=message):
         loaded(name.format(weights))
+
+
+def test_the_scale_and_shift_of_batch_norm_stay_frozen(torchvision, weights):
+    backbone = BackboneRecipe(train="all", input_size=64)
+    found = ImageNetwork(
+        ImageRecipe(feature=f"torchvision:small@{weights}/grid", backbone=backbone), backbone
+    )
+    fixed = list(norms(list(found.stages)))
+    assert len(fixed) == 6
+    trainable = {id(one) for one in found.parameters() if one.requires_grad}
+    found.thaw(9, trainable)
+    found(torch.randint(256, (2, 64, 64, 3), dtype=torch.uint8))[0].sum().backward()
+    assert all(one.grad is None for one in fixed)
+    assert len(trainable) == len(list(found.parameters())) - len(fixed)
 
 
 def test_a_weights_file_has_its_own_preprocessing(torchvision, weights):

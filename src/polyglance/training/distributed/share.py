@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, distributed
 from torch.nn import functional
@@ -48,6 +49,35 @@ class Share(NamedTuple):
             return own
         every = _Gather.apply(own.reshape(1), self.rank, (1,) * len(self.sizes))
         return every @ every.new_tensor(self.sizes) / sum(self.sizes)
+
+
+def sum_ranks(own: Tensor, rank: int, size: int) -> Tensor:
+    """Sum of the values of all ranks, with gradients: [] → [].
+
+    Args:
+        own: the value of this rank.
+        rank: of this process.
+        size: number of processes.
+    """
+    return own if size == 1 else _Gather.apply(own.reshape(1), rank, (1,) * size).sum()
+
+
+def mean_weights(ranks: Sequence[np.ndarray], rank: int) -> np.ndarray:
+    """Weights with which sums of all ranks are a mean over distinct items: float32 [U].
+
+    An item of several ranks counts once, divided between them.
+
+    Args:
+        ranks: the items of each rank, which may repeat.
+        rank: whose U distinct items the weights are of, in ascending order.
+
+    >>> mean_weights([np.array([4, 2, 4]), np.array([2, 7])], 0)
+    array([0.16666667, 0.33333334], dtype=float32)
+    """
+    distinct = [np.unique(items) for items in ranks]
+    items, counts = np.unique(np.concatenate(distinct), return_counts=True)
+    own = counts[np.searchsorted(items, distinct[rank])]
+    return (1 / (own * len(items))).astype(np.float32)
 
 
 def split_rows(count: int, rank: int, size: int) -> Share:

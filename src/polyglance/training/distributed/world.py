@@ -5,9 +5,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from torch import distributed
+import numpy as np
+from torch import Tensor, distributed
 
-from polyglance.training.distributed.share import Share, split_rows
+from polyglance.training.distributed.share import Share, split_rows, sum_ranks
 
 T = TypeVar("T")
 
@@ -45,6 +46,14 @@ class World:
     def share(self, count: int) -> Share:
         """This process's share of `count` rows."""
         return split_rows(count, self.rank, self.size)
+
+    def shared_rows(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The rows of each rank, in the order of ranks."""
+        return [rows[split_rows(len(rows), rank, self.size).rows] for rank in range(self.size)]
+
+    def sum(self, own: Tensor) -> Tensor:
+        """Sum of the values of all ranks, with gradients: [] → []."""
+        return sum_ranks(own, self.rank, self.size)
 
     def broadcast(self, value: T) -> T:
         """Rank 0's value, on all ranks."""

@@ -111,7 +111,7 @@ class ImagesStep(Step):
         counts = len(batch.images), len(batch.texts), len(batch.things)
         parts = Parts(*(world.share(count) for count in counts))
         own = parts.images.rows
-        pixels = self.images.load_pixels(update, batch.images[own])
+        pixels = self.images.load_pixels(update, world.shared_rows(batch.images), world.rank)
         texts = names = thing_pixels = None
         things: tuple[Tensor, ...] = ()
         if data.texts is not None:
@@ -119,7 +119,8 @@ class ImagesStep(Step):
             texts = _batch(data.texts.read(pairs, self.model.embedder))
         if data.second_dataset is not None:
             rows = parts.things.rows
-            thing_pixels = self.things.load_pixels(update, batch.things[rows])
+            shared = world.shared_rows(batch.things)
+            thing_pixels = self.things.load_pixels(update, shared, world.rank)
             things = self.things.read(update, 0, batch.things, rows, thing_pixels)
             names = _batch(data.second_dataset.texts, batch.names[rows])
         return ReadImages(
@@ -165,7 +166,7 @@ class ImagesStep(Step):
             losses.append(loss)
             collapsed += equal
         if (retention := self.images.retention_loss(prepared.pixels, outputs)) is not None:
-            losses.append(prepared.parts.images.mean(retention))
+            losses.append(self.world.sum(retention))
             collapsed += float(losses[-1].detach())
         return StepOutcome(torch.stack(losses).sum(), collapsed, deviation)
 

@@ -59,18 +59,15 @@ class TermsStep(Step):
         self.images.thaw(update)
 
     def prepare(self, update: int, batch: list[Term]) -> "Read":
-        shown = [self._own_images(term) for term in batch if term.others is None]
-        pixels = self.images.load_pixels(update, np.concatenate(shown)) if shown else None
+        images = [self.data.image[term.captions] for term in batch if term.others is None]
+        ranks = zip(*map(self.world.shared_rows, images), strict=True)
+        shown = [np.concatenate(rows) for rows in ranks]
+        pixels = self.images.load_pixels(update, shown, self.world.rank) if shown else None
         terms = [
             self._read_term(term, update, 3 * index, pixels) for index, term in enumerate(batch)
         ]
         names = None if self.naming is None else self.naming.read(update, self.world)
         return Read(terms, names, pixels)
-
-    def _own_images(self, term: Term) -> np.ndarray:
-        """The images that this process embeds."""
-        image = self.data.image[term.captions]
-        return image[self.world.share(len(image)).rows]
 
     def outcome(self, update: int, prepared: "Read") -> StepOutcome:
         warming_up = update < self.warmup
@@ -82,8 +79,8 @@ class TermsStep(Step):
         with self.autocast():
             outputs = self.images.run_network(prepared.pixels)
         if (retention := self.images.retention_loss(prepared.pixels, outputs)) is not None:
-            losses.append(retention)
-            collapsed += float(retention.detach())
+            losses.append(self.world.sum(retention))
+            collapsed += float(losses[-1].detach())
         for read in prepared.terms:
             if read.others is None:
                 read = read._replace(images=self.images.features(read.images, outputs))

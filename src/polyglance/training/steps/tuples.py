@@ -86,7 +86,8 @@ class TuplesStep(Step):
         read = ReadTuples(batch.captions.size, has, part, shared.part, places, captions, languages)
         if update < self.pretraining:
             return read
-        pixels = self.images.load_pixels(update, batch.images[part.rows])
+        ranks = self.world.shared_rows(batch.images)
+        pixels = self.images.load_pixels(update, ranks, self.world.rank)
         parts = self.images.read(update, 0, batch.images, part.rows, pixels)
         read = read._replace(images=parts, pixels=pixels)
         if not masks_words(self.rules):

@@ -23,6 +23,8 @@ HEADS = ("avgpool", "global_pool", "fc", "classifier", "head", "heads", "head_dr
 SMALLEST = 64
 """Side length in pixels of the input that a network is probed with."""
 TOLERANCE = 1e-3
+META = "meta"
+"""Torch's device whose tensors have no values."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +100,19 @@ def _external(name: str) -> Architecture:
 
 @cache
 def _tried(name: str, size: int) -> tuple[int, int]:
-    """Channels and side length of the last grid, found without allocating memory."""
-    with torch.device("meta"):
-        grid = _run(nn.Sequential(*_units(name)), torch.zeros(1, 3, size, size), name)
+    """Channels and side length of the last grid, found without computing it."""
+    pixels = torch.zeros(1, 3, size, size, device=META)
+    grid = _run(nn.Sequential(*_units_without_values(name)), pixels, name)
     return grid.shape[1], grid.shape[2]
 
 
 def _stages(name: str) -> list[nn.Module]:
     """The modules of a network, divided into stages where the grid gets smaller."""
-    with torch.device("meta"):
-        images, starts = torch.zeros(1, 3, SMALLEST, SMALLEST), []
-        for unit in _units(name):
-            before = images.shape[2]
-            images = _run(unit, images, name)
-            starts.append(images.shape[2] < before)
+    images, starts = torch.zeros(1, 3, SMALLEST, SMALLEST, device=META), []
+    for unit in _units_without_values(name):
+        before = images.shape[2]
+        images = _run(unit, images, name)
+        starts.append(images.shape[2] < before)
     stages: list[list[nn.Module]] = [[]]
     for unit, starts_one in zip(_units(name), starts, strict=True):
         if starts_one and stages[-1]:
@@ -128,6 +129,15 @@ def _units(name: str) -> list[nn.Module]:
             break
         found += module.children() if part in UNITS else [module]
     return found
+
+
+def _units_without_values(name: str) -> list[nn.Module]:
+    """The same modules, whose weights take no memory."""
+    try:
+        with torch.device(META):
+            return _units(name)
+    except PolyglanceError:  # RegNet computes the sizes of its layers with tensors
+        return [unit.to(META) for unit in _units(name)]
 
 
 def _run(module: nn.Module, images: Tensor, name: str) -> Tensor:
