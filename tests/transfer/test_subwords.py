@@ -71,7 +71,7 @@ def test_a_run_becomes_a_run_in_which_translations_are_closer(
     source.network.text.words.weight.data.normal_()
     source.save(tmp_path / "run")
     where = {"lexicon": str(lexicon)}
-    found = teach_language(tmp_path / "run", "nl", tmp_path / "nl", where, lr=0.05)
+    found = teach_language(tmp_path / "run", "nl", tmp_path / "nl", where, epochs=20, lr=0.05)
     assert found.after > found.before + 20
     assert found.kept > 0.8
     assert found.least <= found.kept

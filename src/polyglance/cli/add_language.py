@@ -74,7 +74,7 @@ def add_language_command(
         int | None, typer.Option(min=1, help="Number of its training images to use.")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of epochs (default: 20).")
+        int | None, typer.Option(min=1, help="Maximum number of epochs (default: by the model).")
     ] = None,
     lr: Annotated[
         float | None,

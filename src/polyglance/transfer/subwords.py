@@ -103,8 +103,8 @@ def teach_language(
     out: str | Path,
     transfer: Mapping[str, Any] | None = None,
     data: Dataset | None = None,
-    epochs: int = 20,
-    lr: float = 1e-3,
+    epochs: int = 8,
+    lr: float = 3e-3,
     device: Device = CPU,
 ) -> TaughtLanguage:
     """Train a sentence encoder on pairs of texts in a language and one that it knows.
