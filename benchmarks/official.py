@@ -85,6 +85,17 @@ def mixed(scores: Tensor, weight: float = 0.5) -> Tensor:
     return (1 - weight) * every + weight * (captions.max(1)[0].sum() + images.max(0)[0].sum())
 
 
+def contrastive(scores: Tensor) -> Tensor:
+    """The symmetric cross-entropy of CLIP, at the temperature of `nce`."""
+    labels = torch.arange(len(scores))
+    scores = scores / 0.06
+    both = (
+        nn.functional.cross_entropy(scores, labels),
+        nn.functional.cross_entropy(scores.t(), labels),
+    )
+    return (both[0] + both[1]) / 2
+
+
 class Vsepp(nn.Module):
     """VSE++ and Kádár et al.: a linear layer, and the last state of a packed GRU."""
 
@@ -145,6 +156,27 @@ class VseInfinity(nn.Module):
         states, sizes = pad_packed_sequence(self.rnn(packed)[0], True)
         half = states.size(2) // 2
         return l2norm(self.text_gpo((states[..., :half] + states[..., half:]) / 2, sizes))
+
+
+class Nce(nn.Module):
+    """Our own `nce` as one would write it with torch: a packed BiGRU, max pooling, projections."""
+
+    def __init__(self, words: int, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.fc = nn.Linear(dim, hidden)
+        self.embed = nn.Embedding(words, 300)
+        self.rnn = nn.GRU(300, hidden, batch_first=True, bidirectional=True)
+        self.project = nn.Linear(2 * hidden, hidden)
+        self.dropout = nn.Dropout(0.2)
+
+    def images(self, features: Tensor) -> Tensor:
+        return l2norm(self.fc(self.dropout(features)))
+
+    def texts(self, ids: Tensor, lengths: list[int]) -> Tensor:
+        vectors = self.dropout(self.embed(ids))
+        packed = pack_padded_sequence(vectors, lengths, True, enforce_sorted=False)
+        states = pad_packed_sequence(self.rnn(packed)[0], True, padding_value=MASK)[0]
+        return l2norm(self.project(states.max(1)[0]))
 
 
 class Liwe(nn.Module):

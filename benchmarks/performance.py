@@ -24,6 +24,7 @@ TITLES = {
     "vsepp-1024": "VSE++, GRU-1,024",
     "vse-infinity": "VSE∞, BiGRU-1,024, GPO, 4×4 grid",
     "liwe": "LIWE, BiGRU-1,024, 3×3 grid",
+    "nce": "nce, BiGRU-512",
     "kadar-c2i": "Kádár, captions against images",
     "kadar-c2c": "Kádár, captions against captions",
 }

@@ -63,6 +63,14 @@ SYSTEMS = {
     "vsepp-1024": System("vsepp", official.Vsepp, MAX),
     "vse-infinity": System("vse-infinity-grid", official.VseInfinity, MAX, vectors=16, decay=1e-4),
     "liwe": System("liwe", official.Liwe, vectors=9, loss=official.mixed),
+    "nce": System(
+        "nce",
+        official.Nce,
+        {"training.batch_size": 128, "image.standardise": False},
+        512,
+        loss=official.contrastive,
+        decay=0.01,
+    ),
     "kadar-c2i": System("kadar-bilingual", official.Vsepp, languages=2),
     "kadar-c2c": System("kadar-bilingual-c2c", official.Vsepp, C2C, languages=2),
 }
