@@ -200,3 +200,10 @@ def test_kinds_come_from_column_row_and_study() -> None:
 def test_runs_are_counted_without_planning_every_seed(name: str, profile: str) -> None:
     named = load_study(name)
     assert count_runs(named, profile) == len(make_plan(named, profile).runs)
+
+
+def test_a_row_without_its_pretrained_embedder_is_left_out() -> None:
+    plan = make_plan(load_study("liwe-table1"), facts=facts(20, ("en",)), seeds=1)
+    assert "--set text.embedder.pretrained=FOLDER" in plan.unavailable["bert-gru"]
+    assert {line.row.name for line in plan.lines if any(line.sources)}.isdisjoint({"bert-gru"})
+    assert len(plan.runs) == 9
