@@ -108,6 +108,15 @@ def test_a_profile_has_the_papers_folds_and_sizes(toy: Path) -> None:
     assert size_gaps(paper, facts) == [f"split train has {count} images here, 29,000 in the paper"]
 
 
+def test_features_that_are_missing_have_the_dimension_of_the_papers_network(toy: Path) -> None:
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    own = {"data.complete": None, "data.kinds": None}
+    plan = make_plan(load_study("kadar-table2"), "paper", facts, 1, own, lenient=True)
+    found = {one.row: one for one in forecasts(plan, facts, Options("toy", toy / "runs"))}
+    for row, dim in {"vse": 4096, "monolingual": 2048}.items():
+        assert found[row].parameters == count_parameters(plan.recipes[row][0][1], None, dim)
+
+
 def test_the_command_prints_rows_and_json(toy: Path, tmp_path: Path) -> None:
     words = ["study", "kadar-table4", "--data", str(toy), "--profile", "paper", "--plan"]
     words += ["--runs", str(tmp_path / "runs"), "--cache", str(tmp_path / "cache")]

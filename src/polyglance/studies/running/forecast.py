@@ -22,7 +22,7 @@ from polyglance.studies.running.times import Estimate
 if TYPE_CHECKING:
     from polyglance.data.dataset import CaptionTable
 
-FEATURE_DIM = 2048
+FEATURE_DIM, FEATURE_DIMS = 2048, {"imported/vgg19": 4096}
 """Dimension assumed for missing imported features, that of the papers' networks."""
 WORDS_OF_A_CAPTION, SETS = 12, 36
 """Assumed words per caption and vectors per set, for estimates without finished runs."""
@@ -210,13 +210,17 @@ def _parameters(recipe: Recipe, facts: DataFacts) -> int | None:
 
     meta = _feature_meta(recipe.image.feature, facts)
     named = recipe.image.feature.partition("/")[0]
-    dim = backbones.get(named).dim if named in backbones else FEATURE_DIM
+    dim = backbones.get(named).dim if named in backbones else _paper_dim(recipe)
     if meta is not None and isinstance(meta.get("dim"), int):
         dim = meta["dim"]
     try:
         return count_parameters(recipe, None, dim)
     except (PolyglanceError, RuntimeError, ValueError):
         return None
+
+
+def _paper_dim(recipe: Recipe) -> int:
+    return FEATURE_DIMS.get(recipe.image.feature, FEATURE_DIM)
 
 
 def _guess(recipe: Recipe, updates: int, parameters: int) -> float:
