@@ -108,6 +108,21 @@ def test_a_profile_has_the_papers_folds_and_sizes(toy: Path) -> None:
     assert size_gaps(paper, facts) == [f"split train has {count} images here, 29,000 in the paper"]
 
 
+def test_one_vector_of_an_image_takes_less_time_than_a_set(toy: Path) -> None:
+    """Imported features were all taken to be sets: times of pooled ones were three times as long."""
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    seconds = {}
+    for feature in ("imported/resnet152", "imported/butd", "imported/toy"):
+        value = {**STUDY, "overrides": {"image.feature": feature}, "rows": STUDY["rows"][:1]}
+        plan = make_plan(Study.model_validate(value), "standard", facts, lenient=True)
+        one = forecasts(plan, facts, Options("toy", toy / "runs"))[0]
+        assert one.seconds is not None
+        assert one.parameters is not None
+        seconds[feature] = one.seconds / (one.parameters - 3_000_000)
+    assert seconds["imported/butd"] == pytest.approx(3 * seconds["imported/resnet152"])
+    assert seconds["imported/toy"] == pytest.approx(seconds["imported/resnet152"])
+
+
 def test_features_that_are_missing_have_the_dimension_of_the_papers_network(toy: Path) -> None:
     facts = DataFacts.of(load_dataset(str(toy)), "test")
     own = {"data.complete": None, "data.kinds": None}

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 FEATURE_DIM, FEATURE_DIMS = 2048, {"imported/vgg19": 4096}
 """Dimension assumed for missing imported features, that of the papers' networks."""
+POOLED = ("imported/resnet50", "imported/resnet152", "imported/vgg19")
+"""Imported features that are one vector per image in the papers; others are sets."""
 WORDS_OF_A_CAPTION, SETS = 12, 36
 """Assumed words per caption and vectors per set, for estimates without finished runs."""
 EFFICIENCY = 0.5
@@ -107,7 +109,9 @@ def _forecast(
     parameters = _parameters(recipe, facts)
     group = group_key(recipe, facts.fingerprint)
     seconds = known.of(group) if known.has(group) else None
-    guess = None if None in (updates, parameters) else _guess(recipe, updates or 0, parameters or 0)
+    guess = None
+    if updates is not None and parameters is not None:
+        guess = _guess(recipe, updates, parameters, _vectors(recipe, facts))
     return Forecast(
         row=name,
         each=each,
@@ -223,11 +227,19 @@ def _paper_dim(recipe: Recipe) -> int:
     return FEATURE_DIMS.get(recipe.image.feature, FEATURE_DIM)
 
 
-def _guess(recipe: Recipe, updates: int, parameters: int) -> float:
+def _vectors(recipe: Recipe, facts: DataFacts) -> int:
+    """Vectors per image."""
+    feature = recipe.image.feature
+    meta = _feature_meta(feature, facts) if feature.startswith(IMPORTED) else None
+    if meta is not None:
+        return 1 if meta.get("form") == "global" else SETS
+    return 1 if recipe.image.is_global or feature in POOLED else SETS
+
+
+def _guess(recipe: Recipe, updates: int, parameters: int, vectors: int) -> float:
     """Seconds: three products per parameter and per word or vector of a batch."""
     settings = recipe.text.embedder
     table = 10_000 * getattr(settings, "word_dim", 0) if settings.kind == "table" else 0
-    vectors = 1 if recipe.image.is_global else SETS
     each = max(WORDS_OF_A_CAPTION, vectors)
     products = 6.0 * recipe.training.batch_size * each * max(1, parameters - table)
     return updates * products / (EFFICIENCY * _speed())
