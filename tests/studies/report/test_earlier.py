@@ -85,7 +85,8 @@ def test_pages_say_it_above_everything_else(tmp_path: Path) -> None:
     run_of(value, "comparable, seed 0")["recipe"]["loss"]["margin"] = 0.9
     path = tmp_path / "kadar-table4.json"
     path.write_text(json.dumps(value), encoding="utf-8")
-    (tmp_path / "kadar-table4.bars.svg").write_bytes((FOLDER / "kadar-table4.bars.svg").read_bytes())
+    plot = "kadar-table4.bars.svg"
+    (tmp_path / plot).write_bytes((FOLDER / plot).read_bytes())
     document = read_document(path)
     write_report(document, tmp_path)
     text = "1 of 21 runs differ from those of the study today (loss.margin)."

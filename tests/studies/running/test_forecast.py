@@ -109,7 +109,7 @@ def test_a_profile_has_the_papers_folds_and_sizes(toy: Path) -> None:
 
 
 def test_one_vector_of_an_image_takes_less_time_than_a_set(toy: Path) -> None:
-    """Imported features were all taken to be sets: times of pooled ones were three times as long."""
+    """Imported ones were all taken to be sets, and their times three times as long."""
     facts = DataFacts.of(load_dataset(str(toy)), "test")
     seconds = {}
     for feature in ("imported/resnet152", "imported/butd", "imported/toy"):
