@@ -123,6 +123,21 @@ def test_one_vector_of_an_image_takes_less_time_than_a_set(toy: Path) -> None:
     assert seconds["imported/toy"] == pytest.approx(seconds["imported/resnet152"])
 
 
+@pytest.mark.parametrize(
+    ("recipe", "epoch"), [("liwe-joint", 1), ("gella-parallel-sym", 1), ("kadar-bilingual-c2c", 2)]
+)
+def test_updates_of_languages_that_meet_in_captions(recipe: str, epoch: int, toy: Path) -> None:
+    """German is in no image's batch with liwe-joint, so that it needs its caption pairs."""
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    rows = [{"name": "both", "recipe": recipe, "overrides": {"training.batch_size": 8}}]
+    value = {**STUDY, "overrides": {"image.feature": "imported/toy"}, "rows": rows}
+    plan = make_plan(Study.model_validate(value), "standard", facts, lenient=True)
+    one = forecasts(plan, facts, Options("toy", toy / "runs"))[0]
+    assert one.updates is not None
+    assert one.epochs is not None
+    assert one.updates >= epoch * int(one.epochs)
+
+
 def test_features_that_are_missing_have_the_dimension_of_the_papers_network(toy: Path) -> None:
     facts = DataFacts.of(load_dataset(str(toy)), "test")
     own = {"data.complete": None, "data.kinds": None}

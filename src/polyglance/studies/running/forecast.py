@@ -190,9 +190,10 @@ def _updates_per_epoch(recipe: Recipe, table: "CaptionTable") -> int | None:
     ids = Ragged(np.ones(count, np.int64), np.arange(count + 1))
     data = TrainingData(ids, table.image, None, table.languages, count)  # type: ignore[arg-type]
     plain = recipe.sampling
-    for name in ("c2c", "c2c_weight"):  # caption pairs do not make an epoch longer
-        if hasattr(plain, name):
-            plain = plain.model_copy(update={name: 0.0, "text_only": False})
+    if hasattr(plain, "c2c"):  # caption pairs do not make an epoch longer
+        plain = plain.model_copy(update={"c2c": 0.0, "text_only": False})
+    elif hasattr(plain, "c2c_weight"):
+        plain = plain.model_copy(update={"text_only": False})
     try:
         sampler = samplers.get(recipe.sampling.kind)(
             recipe.model_copy(update={"sampling": plain}), data
