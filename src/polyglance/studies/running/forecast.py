@@ -106,22 +106,24 @@ def _forecast(
     table = _trained_on(recipe, facts)
     per_epoch = None if table is None else _updates_per_epoch(recipe, table)
     updates = None if per_epoch is None else _updates(recipe, per_epoch)
-    parameters = _parameters(recipe, facts)
+    parts = _parts(recipe, facts)
     group = group_key(recipe, facts.fingerprint)
     seconds = known.of(group) if known.has(group) else None
+    captions = {} if table is None else dict(Counter(table.languages))
     guess = None
-    if updates is not None and parameters is not None:
-        guess = _guess(recipe, updates, parameters, _vectors(recipe, facts))
+    if updates is not None and parts is not None:
+        texts, vectors = _texts(recipe, len(captions)), _vectors(recipe, facts)
+        guess = updates * _guess(recipe, parts, texts, vectors)
     return Forecast(
         row=name,
         each=each,
         seeds=seeds,
         images=0 if table is None else len(np.unique(table.image)),
-        captions={} if table is None else dict(Counter(table.languages)),
+        captions=captions,
         feature=recipe.image.feature,
         epochs=None if recipe.training.updates else recipe.training.epochs,
         updates=updates,
-        parameters=parameters,
+        parameters=None if parts is None else parts["all"],
         seconds=guess if seconds is None else seconds,
         measured=seconds is not None,
         missing=missing,
@@ -209,8 +211,8 @@ def _updates(recipe: Recipe, per_epoch: int) -> int:
     return total_updates(recipe.training, per_epoch)
 
 
-def _parameters(recipe: Recipe, facts: DataFacts) -> int | None:
-    from polyglance.models.parameters import count_parameters
+def _parts(recipe: Recipe, facts: DataFacts) -> dict[str, int] | None:
+    from polyglance.models.parameters import count_parts
     from polyglance.vision.networks.backbones import backbones
 
     meta = _feature_meta(recipe.image.feature, facts)
@@ -219,7 +221,7 @@ def _parameters(recipe: Recipe, facts: DataFacts) -> int | None:
     if meta is not None and isinstance(meta.get("dim"), int):
         dim = meta["dim"]
     try:
-        return count_parameters(recipe, None, dim)
+        return count_parts(recipe, None, dim)
     except (PolyglanceError, RuntimeError, ValueError):
         return None
 
@@ -237,13 +239,21 @@ def _vectors(recipe: Recipe, facts: DataFacts) -> int:
     return 1 if recipe.image.is_global or feature in POOLED else SETS
 
 
-def _guess(recipe: Recipe, updates: int, parameters: int, vectors: int) -> float:
-    """Seconds: three products per parameter and per word or vector of a batch."""
-    settings = recipe.text.embedder
-    table = 10_000 * getattr(settings, "word_dim", 0) if settings.kind == "table" else 0
-    each = max(WORDS_OF_A_CAPTION, vectors)
-    products = 6.0 * recipe.training.batch_size * each * max(1, parameters - table)
-    return updates * products / (EFFICIENCY * _speed())
+def _texts(recipe: Recipe, languages: int) -> int:
+    """Captions per image of a batch."""
+    sampling = recipe.sampling
+    if sampling.kind == "tuples":
+        return sampling.captions * languages
+    return languages if sampling.kind == "joint" else 1
+
+
+def _guess(recipe: Recipe, parts: dict[str, int], texts: int, vectors: int) -> float:
+    """Seconds per update: three products per parameter and per word or vector of a batch."""
+    spelt = recipe.text.embedder.kind in ("liwe", "chargru")  # other words are looked up
+    text = parts["text"] + (parts["words"] if spelt else 0)
+    image = parts["image"] + parts.get("attention", 0)
+    products = texts * WORDS_OF_A_CAPTION * text + vectors * image
+    return 6.0 * recipe.training.batch_size * products / (EFFICIENCY * _speed())
 
 
 @lru_cache(maxsize=1)
