@@ -25,6 +25,20 @@ def count_parameters(
         The number, for one language if each has its own tower; None if it depends on a pretrained
         encoder.
     """
+    parts = count_parts(recipe, words, feature_dim)
+    return None if parts is None else parts["all"]
+
+
+def count_parts(
+    recipe: Recipe, words: int | None = None, feature_dim: int = FEATURES
+) -> dict[str, int] | None:
+    """The same for each part of the network, as `parameters_by_part`.
+
+    Args:
+        recipe: the system.
+        words: size of the vocabulary or alphabet.
+        feature_dim: dimension of an image feature.
+    """
     if words is None:
         spelt = isinstance(recipe.text.embedder, CharacterEmbedderRecipe)
         words = CHARACTERS if spelt else WORDS
@@ -36,7 +50,7 @@ def count_parameters(
         return None
     # The meta device allocates no memory.
     with torch.device("meta"):
-        return _count_trained(build_network(recipe, feature_dim, embedder))
+        return parameters_by_part(build_network(recipe, feature_dim, embedder))
 
 
 def parameters_by_part(network: Network) -> dict[str, int]:

@@ -58,17 +58,18 @@ def with_old_defaults(value: Mapping[str, Any]) -> dict[str, Any]:
     """Add the defaults of version 0.1.0 to a recipe in today's form.
 
     That version sorted captions by length, and used every language's best captions for early
-    stopping, regardless of the training captions.
+    stopping, regardless of the training captions. The best are independent ones, so nothing
+    changed for recipes that train on these.
 
     >>> with_old_defaults({"data": {"kinds": ["translation"]}})["data"]
     {'validation_kinds': 'best', 'kinds': ['translation']}
-    >>> with_old_defaults({"training": {"lr": 0.1}})
-    {'training': {'buckets': 50, 'lr': 0.1}}
+    >>> with_old_defaults({"training": {"lr": 0.1}, "data": {"kinds": ["independent"]}})
+    {'training': {'buckets': 50, 'lr': 0.1}, 'data': {'kinds': ['independent']}}
     """
     training, data = value.get("training", {}), value.get("data")
     result = dict(value)
     if isinstance(training, Mapping):
         result["training"] = _SORTED["training"] | training
-    if isinstance(data, Mapping) and data.get("kinds") is not None:
+    if isinstance(data, Mapping) and data.get("kinds") not in (None, ["independent"]):
         result["data"] = {"validation_kinds": "best", **data}
     return result

@@ -244,3 +244,10 @@ def test_planning_all_seeds_resolves_the_recipes_of_one(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(load, "_load", resolve)
     assert len(make_plan(listed, "paper").runs) == count_runs(listed, "paper")
+
+
+def test_a_row_without_its_pretrained_embedder_is_left_out() -> None:
+    plan = make_plan(load_study("liwe-table1"), facts=facts(20, ("en",)), seeds=1)
+    assert "--set text.embedder.pretrained=FOLDER" in plan.unavailable["bert-gru"]
+    assert {line.row.name for line in plan.lines if any(line.sources)}.isdisjoint({"bert-gru"})
+    assert len(plan.runs) == 9

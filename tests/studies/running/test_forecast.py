@@ -108,6 +108,60 @@ def test_a_profile_has_the_papers_folds_and_sizes(toy: Path) -> None:
     assert size_gaps(paper, facts) == [f"split train has {count} images here, 29,000 in the paper"]
 
 
+def test_one_vector_of_an_image_takes_less_time_than_a_set(toy: Path) -> None:
+    """Imported ones were all taken to be sets, and their times three times as long."""
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    seconds = {}
+    for feature in ("imported/resnet152", "imported/butd", "imported/toy"):
+        value = {**STUDY, "overrides": {"image.feature": feature}, "rows": STUDY["rows"][:1]}
+        plan = make_plan(Study.model_validate(value), "standard", facts, lenient=True)
+        one = forecasts(plan, facts, Options("toy", toy / "runs"))[0]
+        assert one.seconds is not None
+        seconds[feature] = one.seconds
+    assert seconds["imported/butd"] > 2 * seconds["imported/resnet152"]
+    assert seconds["imported/toy"] < seconds["imported/resnet152"]  # 16 instead of 2,048 numbers
+
+
+def test_time_grows_with_the_captions_of_a_batch(toy: Path) -> None:
+    """A batch of MULE has two captions of each image in every language."""
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    rows = [
+        {"name": str(n), "recipe": "mule", "overrides": {"data.languages": codes}}
+        for n, codes in enumerate((["en"], ["en", "de"]))
+    ]
+    value = {**STUDY, "overrides": {"image.feature": "imported/toy"}, "rows": rows}
+    plan = make_plan(Study.model_validate(value), "standard", facts, lenient=True)
+    one, two = forecasts(plan, facts, Options("toy", toy / "runs"))
+    assert one.seconds is not None
+    assert two.seconds is not None
+    assert one.updates == two.updates
+    assert 1.4 * one.seconds < two.seconds < 2 * one.seconds
+
+
+@pytest.mark.parametrize(
+    ("recipe", "epoch"), [("liwe-joint", 1), ("gella-parallel-sym", 1), ("kadar-bilingual-c2c", 2)]
+)
+def test_updates_of_languages_that_meet_in_captions(recipe: str, epoch: int, toy: Path) -> None:
+    """German is in no image's batch with liwe-joint, so that it needs its caption pairs."""
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    rows = [{"name": "both", "recipe": recipe, "overrides": {"training.batch_size": 8}}]
+    value = {**STUDY, "overrides": {"image.feature": "imported/toy"}, "rows": rows}
+    plan = make_plan(Study.model_validate(value), "standard", facts, lenient=True)
+    one = forecasts(plan, facts, Options("toy", toy / "runs"))[0]
+    assert one.updates is not None
+    assert one.epochs is not None
+    assert one.updates >= epoch * int(one.epochs)
+
+
+def test_features_that_are_missing_have_the_dimension_of_the_papers_network(toy: Path) -> None:
+    facts = DataFacts.of(load_dataset(str(toy)), "test")
+    own = {"data.complete": None, "data.kinds": None}
+    plan = make_plan(load_study("kadar-table2"), "paper", facts, 1, own, lenient=True)
+    found = {one.row: one for one in forecasts(plan, facts, Options("toy", toy / "runs"))}
+    for row, dim in {"vse": 4096, "monolingual": 2048}.items():
+        assert found[row].parameters == count_parameters(plan.recipes[row][0][1], None, dim)
+
+
 def test_the_command_prints_rows_and_json(toy: Path, tmp_path: Path) -> None:
     words = ["study", "kadar-table4", "--data", str(toy), "--profile", "paper", "--plan"]
     words += ["--runs", str(tmp_path / "runs"), "--cache", str(tmp_path / "cache")]

@@ -12,6 +12,7 @@ from polyglance.cli import app
 from polyglance.data import load_dataset
 from polyglance.evaluation import Ensemble, evaluate, load_report
 from polyglance.models import Model
+from polyglance.recipes import Recipe
 from polyglance.studies import load_study, make_plan
 from polyglance.studies.plan import DataFacts
 from polyglance.studies.running.store import RunFolder
@@ -70,6 +71,40 @@ def test_coco_has_five_folds_and_all_images() -> None:
             for start in range(0, len(row.paper), 7):
                 six, rsum = row.paper[start : start + 6], row.paper[start + 6]
                 assert rsum is None or sum(six) == pytest.approx(rsum, abs=0.35), row.name
+
+
+def paper_recipes(name: str) -> dict[str, Recipe]:
+    plan = make_plan(load_study(name), "paper", seeds=1)
+    return {row: recipes[0][1] for row, recipes in plan.recipes.items()}
+
+
+def test_comparators_have_their_authors_settings_for_coco() -> None:
+    found = paper_recipes("gpo-comparators")
+    for row in ("scan-t2i", "scan-i2t"):
+        training = found[row].training
+        assert (training.lr, training.epochs, training.schedule.every) == (5e-4, 20, 10)
+    assert found["scan-i2t"].joint.similarity.lse == 20
+    assert found["scan-t2i"].joint.similarity.lse == 6
+    assert found["imram"].training.lr == 2e-4
+    for row in ("cvse", "vsrn", "scan-t2i", "imram"):
+        assert found[row].image.head.kind == "linear"
+        assert not found[row].training.drop_last
+    assert found["vse-infinity"].image.head.kind == "residual-mlp"
+
+
+def test_rows_have_the_features_that_their_figures_are_of() -> None:
+    sequence, variants = paper_recipes("gpo-sequence-model"), paper_recipes("gpo-variants")
+    for row in ("bigru", "transformer"):
+        grid, region = sequence[row], sequence[f"region-{row}"]
+        assert (grid.image.feature, grid.image.head.kind) == ("imported/butd-grid", "linear")
+        assert grid.augment.varying
+        assert (region.image.feature, region.image.head.kind) == ("imported/butd", "residual-mlp")
+        assert not region.augment.varying
+    for row in ("gpo", "per-dimension", "features"):
+        bert = variants[f"bert-{row}"]
+        assert bert.text.encoder.kind == "transformer"
+        assert bert.image.pooling == variants[row].image.pooling
+        assert bert.image.feature == "imported/butd"
 
 
 def test_missing_parts_are_named(data: Path, tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def _training(recipe: Recipe, source: Run | None, facts: DataFacts | None) -> Ru
 
 def _check_inputs(recipe: Recipe, facts: DataFacts | None) -> None:
     """Raise for features that the data lacks, and for a missing pretrained encoder."""
-    feature, encoder = recipe.image.feature, recipe.text.encoder
+    feature = recipe.image.feature
     root = None if facts is None else facts.dataset.root
     if feature.startswith(IMPORTED) and root is not None:
         folder = root / "features" / feature.removeprefix(IMPORTED)
@@ -128,11 +128,13 @@ def _check_inputs(recipe: Recipe, facts: DataFacts | None) -> None:
                 f"the data has no features {feature}: import them ('polyglance data convert "
                 "--help'), or choose others with --rows ROW --set image.feature=NAME"
             )
-    if facts is not None and encoder.kind == "transformer" and encoder.pretrained is None:
-        raise MissingInputs(
-            "no pretrained text encoder is specified: --set text.encoder.pretrained=FOLDER, with "
-            "--rows for the rows that have one"
-        )
+    for place in ("encoder", "embedder"):
+        section = getattr(recipe.text, place)
+        if facts is not None and section.kind == "transformer" and section.pretrained is None:
+            raise MissingInputs(
+                f"no pretrained text encoder is specified: --set text.{place}.pretrained=FOLDER, "
+                "with --rows for the rows that have one"
+            )
 
 
 def _check_languages(recipe: Recipe, facts: DataFacts | None) -> None:

@@ -1,6 +1,6 @@
 """Whether a study's runs were trained long enough for a comparison."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from polyglance.studies.plan import Plan
 from polyglance.studies.running.execute import Options
@@ -38,11 +38,20 @@ def shown_best(outcome: RunOutcome) -> str:
 
 def warnings(plan: Plan, options: Options) -> list[str]:
     """What a reader should know about the runs before comparing rows."""
-    found = [
+    return warnings_of(
         (run.label, outcome)
         for run in plan.runs.values()
         if run.recipe is not None and (outcome := options.folder(run).outcome()) is not None
-    ]
+    )
+
+
+def warnings_of(runs: Iterable[tuple[str, RunOutcome]]) -> list[str]:
+    """The same for finished trainings.
+
+    Args:
+        runs: label and outcome of each.
+    """
+    found = list(runs)
     return [
         *_warning(
             found,

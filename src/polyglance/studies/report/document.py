@@ -42,6 +42,8 @@ class Document:
     warnings: list[str] = field(default_factory=list)
     draft: list[str] = field(default_factory=list)
     """Why it is a draft, if it is."""
+    earlier: list[str] = field(default_factory=list)
+    """How its runs differ from those of the study today, if they do."""
 
 
 def make_document(

@@ -20,12 +20,14 @@ from polyglance.studies.findings.results import Cell, Results, Test
 from polyglance.studies.findings.statistics import Series
 from polyglance.studies.format.schema import Claim, Column, Study
 from polyglance.studies.plan import Line, Plan, Run
+from polyglance.studies.report.convergence import warnings_of
 from polyglance.studies.report.document import Document, run_table
 from polyglance.studies.report.drawing import Plot
+from polyglance.studies.report.earlier import earlier
 from polyglance.studies.report.origin import Origin
 from polyglance.studies.report.tables import difference_tables, result_tables
 from polyglance.studies.running.machine import DIRTY
-from polyglance.studies.running.store import read_outcome
+from polyglance.studies.running.store import RunOutcome, read_outcome
 
 
 def read_document(path: Path) -> Document:
@@ -72,7 +74,7 @@ def _document(value: dict[str, Any], path: Path) -> Document:
     results = Results(plan, cells, _tests(plan, value), value["changed"])
     failures = value["failures"]
     failed = {key: failures[r.label] for key, r in plan.runs.items() if r.label in failures}
-    outcomes = {key: read_outcome(run) for key, run in value["runs"].items()}
+    outcomes = _outcomes(value)
     origin = Origin.of_runs(outcomes)
     draft = value.get("draft") or _draft(value["about"])
     for stored, verdict in zip(value["claims"], verdicts, strict=True):
@@ -91,9 +93,34 @@ def _document(value: dict[str, Any], path: Path) -> Document:
         failures=list(failures.items()),
         runs=run_table(plan, outcomes, set(failed)),
         numbers={**value, "draft": draft},
-        warnings=value.get("warnings", []),
+        warnings=read_warnings(value),
         draft=draft,
+        earlier=earlier(value),
     )
+
+
+def read_warnings(value: dict[str, Any]) -> list[str]:
+    """A report's warnings from its JSON; those of earlier versions are found in its runs."""
+    outcomes = _outcomes(value)
+    return value.get("warnings") or warnings_of(
+        (value["runs"][key]["labels"][0], outcome)
+        for key, outcome in outcomes.items()
+        if outcome is not None and "recipe" in value["runs"][key]
+    )
+
+
+def _outcomes(value: dict[str, Any]) -> dict[str, RunOutcome | None]:
+    """The outcomes of all runs by key."""
+    return {key: _outcome(run) for key, run in value["runs"].items()}
+
+
+def _outcome(run: dict[str, Any]) -> RunOutcome | None:
+    """A run's outcome; earlier versions did not record the warm-up, which follows from the loss."""
+    found, loss = read_outcome(run), (run.get("recipe") or {}).get("loss") or {}
+    if found is None or found.warmup is not None:
+        return found
+    epochs = loss.get("warmup_epochs", 0) * (found.updates_per_epoch or 0)
+    return replace(found, warmup=max(epochs, loss.get("warmup_updates", 0)) or None)
 
 
 def _draft(about: dict[str, str]) -> list[str]:

@@ -29,7 +29,8 @@ from polyglance.studies.findings.claims import (
     Verdict,
 )
 from polyglance.studies.format.schema import Study
-from polyglance.studies.report.regenerate import read_document, read_verdicts
+from polyglance.studies.report.earlier import earlier
+from polyglance.studies.report.regenerate import read_document, read_verdicts, read_warnings
 from polyglance.studies.report.render import LOOKS, table_line, write_report
 from polyglance.studies.report.tables import NONE, change
 
@@ -46,12 +47,29 @@ class ReportClaims:
     verdicts: list[Verdict]
     labels: Mapping[str, str]
     draft: bool
+    earlier: bool = False
+    """Whether some of its runs are not those of the study today."""
+    warned: bool = False
+    """Whether some of its runs did not converge."""
+
+    @property
+    def marks(self) -> list[str]:
+        """What a reader should know before the claims."""
+        marks = {"draft": self.draft, "earlier settings": self.earlier, "⚠": self.warned}
+        return [mark for mark, holds in marks.items() if holds]
 
     @classmethod
     def of(cls, name: str, value: dict[str, Any]) -> "ReportClaims":
         """From a report's JSON."""
         study = Study.model_validate(value["definition"])
-        return cls(name, read_verdicts(value), study.labels, bool(value.get("draft")))
+        return cls(
+            name,
+            read_verdicts(value),
+            study.labels,
+            bool(value.get("draft")),
+            bool(earlier(value)),
+            bool(read_warnings(value)),
+        )
 
 
 def read_claims(folder: Path) -> list[ReportClaims]:
@@ -145,7 +163,7 @@ def _claim_row(report: ReportClaims, verdict: Verdict) -> list[str]:
         here = "; ".join(_here(item, report.labels, several) for item in shown) or NONE
         paper = "; ".join(_paper(item) for item in shown) or NONE
     note = f" ({verdict.claim.note.strip()})" if verdict.claim.note else ""
-    link = f"[{report.name}]({report.name}.md)" + (", draft" if report.draft else "")
+    link = ", ".join([f"[{report.name}]({report.name}.md)", *report.marks])
     return [verdict.claim.text + note, f"{mark} {verdict.verdict}", here, paper, link]
 
 

@@ -22,8 +22,10 @@ from polyglance.studies.running.times import Estimate
 if TYPE_CHECKING:
     from polyglance.data.dataset import CaptionTable
 
-FEATURE_DIM = 2048
+FEATURE_DIM, FEATURE_DIMS = 2048, {"imported/vgg19": 4096}
 """Dimension assumed for missing imported features, that of the papers' networks."""
+POOLED = ("imported/resnet50", "imported/resnet152", "imported/vgg19")
+"""Imported features that are one vector per image in the papers; others are sets."""
 WORDS_OF_A_CAPTION, SETS = 12, 36
 """Assumed words per caption and vectors per set, for estimates without finished runs."""
 EFFICIENCY = 0.5
@@ -104,20 +106,24 @@ def _forecast(
     table = _trained_on(recipe, facts)
     per_epoch = None if table is None else _updates_per_epoch(recipe, table)
     updates = None if per_epoch is None else _updates(recipe, per_epoch)
-    parameters = _parameters(recipe, facts)
+    parts = _parts(recipe, facts)
     group = group_key(recipe, facts.fingerprint)
     seconds = known.of(group) if known.has(group) else None
-    guess = None if None in (updates, parameters) else _guess(recipe, updates or 0, parameters or 0)
+    captions = {} if table is None else dict(Counter(table.languages))
+    guess = None
+    if updates is not None and parts is not None:
+        texts, vectors = _texts(recipe, len(captions)), _vectors(recipe, facts)
+        guess = updates * _guess(recipe, parts, texts, vectors)
     return Forecast(
         row=name,
         each=each,
         seeds=seeds,
         images=0 if table is None else len(np.unique(table.image)),
-        captions={} if table is None else dict(Counter(table.languages)),
+        captions=captions,
         feature=recipe.image.feature,
         epochs=None if recipe.training.updates else recipe.training.epochs,
         updates=updates,
-        parameters=parameters,
+        parameters=None if parts is None else parts["all"],
         seconds=guess if seconds is None else seconds,
         measured=seconds is not None,
         missing=missing,
@@ -186,9 +192,10 @@ def _updates_per_epoch(recipe: Recipe, table: "CaptionTable") -> int | None:
     ids = Ragged(np.ones(count, np.int64), np.arange(count + 1))
     data = TrainingData(ids, table.image, None, table.languages, count)  # type: ignore[arg-type]
     plain = recipe.sampling
-    for name in ("c2c", "c2c_weight"):  # caption pairs do not make an epoch longer
-        if hasattr(plain, name):
-            plain = plain.model_copy(update={name: 0.0, "text_only": False})
+    if hasattr(plain, "c2c"):  # caption pairs do not make an epoch longer
+        plain = plain.model_copy(update={"c2c": 0.0, "text_only": False})
+    elif hasattr(plain, "c2c_weight"):
+        plain = plain.model_copy(update={"text_only": False})
     try:
         sampler = samplers.get(recipe.sampling.kind)(
             recipe.model_copy(update={"sampling": plain}), data
@@ -204,29 +211,49 @@ def _updates(recipe: Recipe, per_epoch: int) -> int:
     return total_updates(recipe.training, per_epoch)
 
 
-def _parameters(recipe: Recipe, facts: DataFacts) -> int | None:
-    from polyglance.models.parameters import count_parameters
+def _parts(recipe: Recipe, facts: DataFacts) -> dict[str, int] | None:
+    from polyglance.models.parameters import count_parts
     from polyglance.vision.networks.backbones import backbones
 
     meta = _feature_meta(recipe.image.feature, facts)
     named = recipe.image.feature.partition("/")[0]
-    dim = backbones.get(named).dim if named in backbones else FEATURE_DIM
+    dim = backbones.get(named).dim if named in backbones else _paper_dim(recipe)
     if meta is not None and isinstance(meta.get("dim"), int):
         dim = meta["dim"]
     try:
-        return count_parameters(recipe, None, dim)
+        return count_parts(recipe, None, dim)
     except (PolyglanceError, RuntimeError, ValueError):
         return None
 
 
-def _guess(recipe: Recipe, updates: int, parameters: int) -> float:
-    """Seconds: three products per parameter and per word or vector of a batch."""
-    settings = recipe.text.embedder
-    table = 10_000 * getattr(settings, "word_dim", 0) if settings.kind == "table" else 0
-    vectors = 1 if recipe.image.is_global else SETS
-    each = max(WORDS_OF_A_CAPTION, vectors)
-    products = 6.0 * recipe.training.batch_size * each * max(1, parameters - table)
-    return updates * products / (EFFICIENCY * _speed())
+def _paper_dim(recipe: Recipe) -> int:
+    return FEATURE_DIMS.get(recipe.image.feature, FEATURE_DIM)
+
+
+def _vectors(recipe: Recipe, facts: DataFacts) -> int:
+    """Vectors per image."""
+    feature = recipe.image.feature
+    meta = _feature_meta(feature, facts) if feature.startswith(IMPORTED) else None
+    if meta is not None:
+        return 1 if meta.get("form") == "global" else SETS
+    return 1 if recipe.image.is_global or feature in POOLED else SETS
+
+
+def _texts(recipe: Recipe, languages: int) -> int:
+    """Captions per image of a batch."""
+    sampling = recipe.sampling
+    if sampling.kind == "tuples":
+        return sampling.captions * languages
+    return languages if sampling.kind == "joint" else 1
+
+
+def _guess(recipe: Recipe, parts: dict[str, int], texts: int, vectors: int) -> float:
+    """Seconds per update: three products per parameter and per word or vector of a batch."""
+    spelt = recipe.text.embedder.kind in ("liwe", "chargru")  # other words are looked up
+    text = parts["text"] + (parts["words"] if spelt else 0)
+    image = parts["image"] + parts.get("attention", 0)
+    products = texts * WORDS_OF_A_CAPTION * text + vectors * image
+    return 6.0 * recipe.training.batch_size * products / (EFFICIENCY * _speed())
 
 
 @lru_cache(maxsize=1)
