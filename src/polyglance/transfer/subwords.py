@@ -63,7 +63,13 @@ class TextPairs:
     others: list[str] = field(default_factory=list)
 
     def add(self, text: str, translation: str, weight: float = 1.0) -> None:
-        """Add a pair."""
+        """Add a pair.
+
+        Args:
+            text: in the new language.
+            translation: into a language that the model knows.
+            weight: of the pair in the loss.
+        """
         self.texts.append(text)
         self.translations.append(translation)
         self.weights.append(weight)
