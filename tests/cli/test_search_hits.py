@@ -42,7 +42,7 @@ def test_frames_in_a_terminal(
     monkeypatch.setattr(search_hits.sys.stdout, "isatty", lambda: True)
     print_hits(found("dog"))
     printed = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    for line in ("1 0.9000 v.mp4 (1:10)", "= copy.mp4 (1:10)", "2 0.8000 v.mp4 (0:00)"):
+    for line in ("1 0.9000 v.mp4 (1:10)", "+1 copy: copy.mp4 (1:10)", "2 0.8000 v.mp4 (0:00)"):
         assert line in printed
     assert "3 0.7000 a.jpg" in printed
 

@@ -94,7 +94,7 @@ def test_the_command_with_kill_9_again_and_again(
     process = command(*words)
     said, wrong = process.communicate()
     assert process.returncode == 0, wrong
-    assert said.startswith("39 images, 1 problems")
+    assert said.startswith("39 images, 1 problem")
     names = shard_names(Folder(out), "parquet")
     rows = [
         r

@@ -82,7 +82,7 @@ def test_the_vocabulary_is_read_once(
     monkeypatch.setattr(base, "embedder", embedder)
     result = QueryResult(check_query(base, "an elephnat"), [], hidden=6)
     for _ in range(3):
-        assert did_you_mean(base, scorer.gallery, [result]) == ["did you mean 'an elephant'?"]
+        assert did_you_mean(base, scorer, [result]) == ["did you mean 'an elephant'?"]
     assert read == [1]
 
 

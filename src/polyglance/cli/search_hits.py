@@ -82,7 +82,7 @@ def _print_table(label: str, hits: "Sequence[Hit]") -> None:
         names = f"{printable(hit.path)}{moment}"
         if hit.copies:
             copies = "+1 copy" if len(hit.copies) == 1 else f"+{len(hit.copies)} copies"
-            names += f"\n{copies}: " + "\n".join(printable(path) for path in hit.copies)
+            names += f"\n{copies}: " + "\n".join(printable(path) + moment for path in hit.copies)
         table.add_row(str(hit.rank), f"{hit.score:.4f}", escape(names))
     Console().print(table)
 

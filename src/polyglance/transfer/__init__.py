@@ -2,7 +2,7 @@
 
 from polyglance.transfer.extend import Extension, Gain, PairTraining, add_language
 from polyglance.transfer.start import start_from, train_recipe
-from polyglance.transfer.subwords import TaughtLanguage, teach_language
+from polyglance.transfer.subwords import TaughtLanguage, TextPairs, teach_language, teach_pairs
 from polyglance.transfer.tune import tuning_recipe
 
 __all__ = [
@@ -10,9 +10,11 @@ __all__ = [
     "Gain",
     "PairTraining",
     "TaughtLanguage",
+    "TextPairs",
     "add_language",
     "start_from",
     "teach_language",
+    "teach_pairs",
     "train_recipe",
     "tuning_recipe",
 ]

@@ -127,14 +127,35 @@ def teach_language(
         lr: learning rate.
         device: auto, cpu, cuda, cuda:N or mps.
     """
-    target, folder, place = Path(out), model_folder(source), choose_device(device)
-    if not is_tag(language):
-        raise PolyglanceError(f"'{language}' is not a language tag; write one such as nl")
-    if not is_empty_run(target):
-        raise PolyglanceError(f"{target}: already exists and is not empty; choose another --out")
+    _check_output(Path(out), [language])
     pairs = text_pairs(language, transfer or {}, data)
+    return teach_pairs(source, pairs, [language], out, epochs, lr, device)
+
+
+def teach_pairs(
+    source: str | Path,
+    pairs: TextPairs,
+    languages: Sequence[str],
+    out: str | Path,
+    epochs: int = 8,
+    lr: float = 3e-3,
+    device: Device = CPU,
+) -> TaughtLanguage:
+    """Train a sentence encoder on pairs of texts, in one or more languages, and one that it knows.
+
+    Args:
+        source: as for `teach_language`.
+        pairs: texts and their translations.
+        languages: tags of the languages of the texts.
+        out: output folder; must be new or empty.
+        epochs: number of epochs.
+        lr: learning rate.
+        device: auto, cpu, cuda, cuda:N or mps.
+    """
+    target, folder, place = Path(out), model_folder(source), choose_device(device)
+    _check_output(target, languages)
     old = load_source(folder)
-    model = tuned_model(tuning_recipe(source), old, [language], folder)
+    model = tuned_model(tuning_recipe(source), old, languages, folder)
     model.drawings = old.drawings
     tower = model.network.text
     if not isinstance(tower, SentenceTower) or tower.words is None:
@@ -147,12 +168,21 @@ def teach_language(
     found, rows = _Teacher(model, tower, pairs).teach(epochs, lr)
     model.to(CPU)
     if is_exported(folder):
-        export_with_rows(folder, target, rows, tower.words.weight.detach().numpy()[rows], language)
+        vectors = tower.words.weight.detach().numpy()[rows]
+        export_with_rows(folder, target, rows, vectors, languages)
         return found
     with lock_run(target):
-        facts = {"data": f"pairs of texts in {language}", "captions": found.pairs}
+        facts = {"data": f"pairs of texts in {', '.join(languages)}", "captions": found.pairs}
         model.save(target, **facts, parameters=model.parameters())
     return found
+
+
+def _check_output(target: Path, languages: Sequence[str]) -> None:
+    for language in languages:
+        if not is_tag(language):
+            raise PolyglanceError(f"'{language}' is not a language tag; write one such as nl")
+    if not is_empty_run(target):
+        raise PolyglanceError(f"{target}: already exists and is not empty; choose another --out")
 
 
 def text_pairs(
@@ -295,7 +325,8 @@ class _Teacher:
     def _train(
         self, texts: _Texts, targets: Tensor, others: _Texts, epochs: int, lr: float
     ) -> None:
-        optimizer = torch.optim.Adam([self.change], lr=lr)
+        # A batch has few of the rows: an update of all of them would take most of the time.
+        optimizer = torch.optim.SparseAdam([self.change], lr=lr)
         updates = epochs * max(1, -(-len(self.pairs) // BATCH))
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, updates)
         with Bar("training", updates, "updates") as bar:
@@ -322,6 +353,7 @@ class _Teacher:
             self.change,
             torch.from_numpy(part.offsets[:-1]).to(device),
             mode="sum",
+            sparse=True,
         )
         index = torch.from_numpy(chosen).to(device)
         changed = functional.linear(sums * texts.scale[index, None], self._projection)

@@ -1,6 +1,7 @@
 """An exported sentence encoder with other vectors of some hashed subwords."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from polyglance.storage.tensors import map_tensors, write_tensors
 
 
 def export_with_rows(
-    source: Path, out: Path, rows: np.ndarray, vectors: np.ndarray, language: str
+    source: Path, out: Path, rows: np.ndarray, vectors: np.ndarray, languages: Sequence[str]
 ) -> Manifest:
     """Copy an exported sentence encoder, with other vectors in some rows of hashed subwords.
 
@@ -24,7 +25,7 @@ def export_with_rows(
         out: output folder; must be new or empty.
         rows: [n], which rows.
         vectors: [n, W], their new values; stored with the bits of the source.
-        language: added to the model's languages.
+        languages: added to the model's languages.
     """
     manifest = read_manifest(source)
     files = manifest.towers[""]
@@ -41,9 +42,9 @@ def export_with_rows(
             whole[rows] = part
             tensors[name] = whole
         write_tensors(folder / files.tables, tensors)
-        languages = sorted({*manifest.languages, language})
+        every = sorted({*manifest.languages, *languages})
         made = manifest.model_copy(
-            update={"languages": languages, "files": file_digests(folder), "former": []}
+            update={"languages": every, "files": file_digests(folder), "former": []}
         )
         made = made.model_copy(update={"id": made.digest()})
         write_json(folder / FILE, made.model_dump(mode="json"))
