@@ -53,6 +53,7 @@ def main() -> None:
         for language in texts.keys() - captioned:
             pairs.add(texts[language][0], texts[PIVOT][0])
             languages.add(language)
+    pairs.fixed.extend(dict.fromkeys(train.texts))
     pairs.others.extend(random.Random(0).sample(train.texts, CAPTIONS))
     print(f"{len(pairs.texts)} pairs in {len(languages)} languages", flush=True)
     found = teach_pairs(given.model, pairs, sorted(languages), given.out, given.epochs, given.lr)

@@ -15,6 +15,7 @@ from polyglance.gallery.library import library_images
 from polyglance.library import Library, sync
 from polyglance.library.media.thumbnails import Thumbnails
 from polyglance.library.registered import register
+from polyglance.storage import locks
 from tests.library.exported import write_model
 from tests.library.fakes import FakeModel, library_of, save
 from tests.library.read_only import read_only
@@ -110,14 +111,14 @@ def test_a_folder_of_a_library_is_searched_as_it_was_synced(
     library.close()
     register(library.folder)
     save(folder / "b.png", 1)
-    writing = Path.open
+    lock = locks._lock
 
-    def refused(path: Path, mode: str = "r", *rest: Any, **options: Any) -> Any:
+    def refused(path: Path) -> Any:
         if path.name == "sync.lock":
             raise OSError(30, "Read-only file system", str(path))
-        return writing(path, mode, *rest, **options)
+        return lock(path)
 
-    monkeypatch.setattr(Path, "open", refused)
+    monkeypatch.setattr(locks, "_lock", refused)
     with pytest.warns(IndexWarning, match="Read-only.*searched as it was last synced"):
         found = library_images(model, folder)  # type: ignore[arg-type]
     assert found is not None

@@ -55,12 +55,14 @@ class TextPairs:
         translations: of each of the texts, in the pivot language.
         weights: of the pairs in training.
         others: texts in other languages, whose embeddings should not change.
+        fixed: texts whose embeddings do not change, because their rows are not trained.
     """
 
     texts: list[str] = field(default_factory=list)
     translations: list[str] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
 
     def add(self, text: str, translation: str, weight: float = 1.0) -> None:
         """Add a pair.
@@ -284,7 +286,7 @@ class _Teacher:
         self.weights = weights / weights.sum()
         self.known = list(self.embedder.common_words(model.languages))
         own = np.unique(self._buckets(self.texts).flat)
-        self.rows = np.setdiff1d(own, self._buckets(self.known).flat)
+        self.rows = np.setdiff1d(own, self._buckets([*self.known, *pairs.fixed]).flat)
         if not len(self.rows):
             raise PolyglanceError("the model already knows all words of the texts")
         taught = set(self.texts)
