@@ -131,7 +131,7 @@ def test_words_that_are_hardly_known_are_said_to_be(
     client = TestClient(make_app(collection), base_url="http://localhost")
     answer = found(client, q="dog")
     assert answer["message"] == (
-        "nothing here looks like that; the model hardly knows these words, try other words or "
+        "nothing here looks like that; the model hardly knows these words; try others, or "
         "another language"
     )
     assert answer["reason"] == "hardly_known"
