@@ -27,12 +27,12 @@ FOUND = 200
 """Number of images that a library's index finds for each spelling."""
 GAIN = 0.1
 """Standard deviations that another spelling must gain; chosen with `benchmarks/spelling.py`."""
-CORRECT = 0.9
+CORRECT = 1.5
 """Log-odds of being known from which a word is taken to be correct. This and the next two bounds
 were chosen on nouns of a lexicon, which should stay, and typos in words of captions."""
 SUGGESTED = -1.0
 """Least log-odds of a suggested word."""
-BETTER_KNOWN = (2.0, 5.0)
+BETTER_KNOWN = (4.4, 6.1)
 """By how much these must exceed the log-odds of the other word, at one and at two typos."""
 SHORTEST = 3
 """Shortest word that is tested, in letters."""
