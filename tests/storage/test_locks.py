@@ -20,9 +20,9 @@ import os, sys
 from pathlib import Path
 from polyglance.storage.locks import take_lock
 lock = take_lock(Path(sys.argv[1]))
-child = os.fork() if sys.argv[2:] else 1
-if child:
-    print("held", child, flush=True)
+child = os.fork() if sys.argv[2:] else 0
+if not child:  # a child has let go of the lock by now
+    print("held", flush=True)
 sys.stdin.readline()
 """
 
