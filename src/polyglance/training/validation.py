@@ -144,7 +144,7 @@ def log_likelihood(scores: np.ndarray, caption_image: np.ndarray) -> float:
     Unlike recalls, it still increases when all matches rank first.
 
     >>> log_likelihood(np.array([[0.3, 0.2], [0.3, 0.4]]), np.array([0, 1])).__round__(3)
-    -0.0
+    -0.173
 
     Args:
         scores: [N, M], of N images and M captions.
