@@ -5,8 +5,8 @@
 Run in a folder with flickr8k-ml, words.jsonl.gz and parallel.jsonl.gz (docs/models/base.md). As
 `polyglance add-language` does for one language, it trains rows of hashed subwords of the exported
 MODEL on pairs with English: all words of words.jsonl.gz, and the sentences of Tatoeba in these and
-other languages without captions. Captions of training images in ten languages, and words that
-words.jsonl.gz has in several spellings, are drawn to their former embeddings.
+other languages without captions. Rows that are read for a caption of a training image, or for a
+word of the model's vocabulary, are not trained, so that these texts keep their embeddings.
 """
 
 import argparse
