@@ -227,7 +227,7 @@ def _print(found: Found) -> None:
     print("| from a letter to | letters | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
     for name, values in found.items():
         if name not in (SERVICE, BROWSER):
-            middle, most = np.quantile(values, [0.5, 0.95])
+            middle, most = np.quantile(values, [0.5, 0.95]) if values else (np.nan, np.nan)
             print(f"| {name} | {len(values)} | {middle:.0f} | {most:.0f} |")
     print(f"\nmilliseconds a letter: {SERVICE} {np.mean(found[SERVICE]):.0f}, ", end="")
     print(f"{BROWSER} {np.mean(found[BROWSER]):.0f}")

@@ -194,6 +194,8 @@ def test_facts_are_kept_in_an_export(made, tmp_path):
     assert "a nurse +0.25." in card
     assert "does not measure" not in card
     assert "- others" in model_card(folder, CardSources(licences=["others"]))
+    told = model_card(folder, CardSources(reproduce="In two steps."))
+    assert told.endswith("## How to reproduce it\n\nIn two steps.\n")
     assert load(folder).id == before.id
     assert before.id in load(folder).ids
     with pytest.raises(PolyglanceError, match="not an exported model"):
@@ -214,4 +216,5 @@ def test_a_fine_tuned_model_names_its_parent():
     summary = "\n".join(_summary(facts))
     assert "Made from `base`, the included model, by training it further" in summary
     assert "captions, parallel texts" not in summary
+    assert "Made from" not in "\n".join(_summary(facts, "In two steps."))
     assert "polyglance train --from base --data DATA" in "\n".join(_reproduce(facts))

@@ -34,6 +34,9 @@ def card_command(
     biases: Annotated[
         Path | None, typer.Option(help="Measurements of benchmarks/biases.py --json.")
     ] = None,
+    reproduce: Annotated[
+        str, typer.Option(help="How the model was made, if its recipe does not tell.")
+    ] = "",
     keep: Annotated[
         bool,
         typer.Option("--keep", help="Store these facts in an exported MODEL, for later cards."),
@@ -51,6 +54,7 @@ def card_command(
         data=data,
         speed=speed,
         biases=biases,
+        reproduce=reproduce,
     )
     if keep:
         if model is None:

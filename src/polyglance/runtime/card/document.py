@@ -76,7 +76,7 @@ def model_card(model: str | Path | None = None, sources: CardSources = NO_SOURCE
     if not reports and has_file(folder / EVALUATION):
         reports = read_reports(folder / EVALUATION)
     parts = [
-        [f"# {known.name or _title(facts)}", "", *_summary(facts)],
+        [f"# {known.name or _title(facts)}", "", *_summary(facts, known.reproduce)],
         ["## Model", "", *_table(facts.rows)],
         [
             "## Languages",
@@ -91,23 +91,24 @@ def model_card(model: str | Path | None = None, sources: CardSources = NO_SOURCE
     if known.biases:
         parts.append(["## Biases", "", *bias_lines(known.biases)])
     limits = [*facts.limits, SHOWS + ("." if known.biases else UNMEASURED)]
+    how = [known.reproduce] if known.reproduce else _reproduce(facts)
     parts += [
         ["## Limits", "", *(f"- {line}" for line in limits)],
-        ["## How to reproduce it", "", *_reproduce(facts)],
+        ["## How to reproduce it", "", *how],
     ]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def keep_card(model: str | Path, sources: CardSources) -> None:
+def keep_card(model: str | Path | None, sources: CardSources) -> None:
     """Store a card's facts in an exported model's folder, for its later cards.
 
     Facts that are stored already are kept unless others are passed. See `model_card`.
 
     Args:
-        model: the folder of an exported model.
+        model: the folder of an exported model; None or "base" is the included model.
         sources: of the facts.
     """
-    folder = Path(model)
+    folder = model_folder(model)
     read_manifest(folder)
     facts = _facts(folder)
     given = gather_facts(facts.recipe, sources)
@@ -203,8 +204,9 @@ def _made_from(recipe: Recipe) -> str:
     return f"Made from {parent}, by adding words of another language."
 
 
-def _summary(facts: ModelFacts) -> list[str]:
-    lines = [_made_from(facts.recipe) or facts.recipe.summary]
+def _summary(facts: ModelFacts, reproduce: str = "") -> list[str]:
+    made_from = "" if reproduce else _made_from(facts.recipe)
+    lines = [made_from or facts.recipe.summary]
     lines = [line for line in lines if line]
     use = (
         "Finds images by sentences and sentences by images: both are embedded in one joint "

@@ -36,6 +36,8 @@ class CardFacts(BaseModel):
     """JSON of `benchmarks/runtime.py`."""
     biases: dict[str, Any] = {}
     """JSON of `benchmarks/biases.py`."""
+    reproduce: str = ""
+    """How the model was made, if its recipe does not tell."""
 
     def over(self, stored: "CardFacts") -> "CardFacts":
         """These facts, and stored ones where these are empty."""
@@ -58,6 +60,7 @@ class CardSources:
             captions, sentences without images, or names of things.
         speed: JSON of `benchmarks/runtime.py`.
         biases: JSON of `benchmarks/biases.py`.
+        reproduce: how the model was made, if its recipe does not tell, as after several trainings.
     """
 
     evaluations: Sequence[str | Path] = ()
@@ -66,6 +69,7 @@ class CardSources:
     data: str | Path | None = None
     speed: str | Path | None = None
     biases: str | Path | None = None
+    reproduce: str = ""
 
 
 NO_SOURCES = CardSources()
@@ -86,6 +90,7 @@ def gather_facts(recipe: Recipe, sources: CardSources) -> CardFacts:
         evaluations=reports,
         speed={} if speed is None else _speed(speed),
         biases={} if biases is None else _biases(biases),
+        reproduce=sources.reproduce,
     )
 
 
